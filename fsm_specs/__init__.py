@@ -1,0 +1,1 @@
+"""The machines, one YAML file each; README.md is the spec language on one page."""

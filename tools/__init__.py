@@ -1,0 +1,1 @@
+"""The spec compiler, the command line, the demo and the benchmarks."""
