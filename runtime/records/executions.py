@@ -1,0 +1,89 @@
+"""The durable record of one execution: replaced by each barrier, one revision at a time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+from pawl.runtime.records.approvals import ApprovalRequest
+from pawl.runtime.records.messages import ToolCall, Usage
+from pawl.runtime.records.tools import ErrorInfo
+
+Awaiting = Literal["approval", "resolution"]
+"""What an execution at rest waits for; None while it moves or has ended."""
+
+
+@attrs.frozen
+class Manifest:
+    """What a model request was made of: the journal up to `position` without the `excluded` ranges, and `extra`."""
+
+    position: int
+    excluded: tuple[tuple[int, int], ...] = ()
+    extra: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class StoredAnswer:
+    """A model answer on record that no batch has consumed yet (a resolution put it there)."""
+
+    llm_call_id: str
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    error: ErrorInfo | None = None
+
+
+@attrs.frozen
+class Probe:
+    """Marks that recovery left on calls that are still pending: `run` them, or `ask` about them."""
+
+    tool_call_id: str
+    mark: Literal["run", "ask"]
+
+
+@attrs.frozen(slots=False)
+class ExecutionRecord:
+    """One execution as it stands on disk.
+
+    `start_id` is the caller's idempotency id, `token` the commit token of the last barrier. `input`, `context` (the
+    durable context, None when the caller gave none) and `result` are content digests. `llm_call_id` is the model call that was let go and has no recorded answer. `batch` lists the tool invocations of the current
+    model answer `batch_call_id`, in call order. Times are unix seconds.
+    """
+
+    execution_id: str
+    agent_id: str
+    definition: str
+    definition_version: int
+    machine: str
+    spec_hash: str
+    start_id: str
+    input: str
+    context: str | None
+    created_at: float
+    updated_at: float
+    status: str
+    phase: str
+    revision: int
+    token: str
+    llm_call_id: str | None = None
+    manifest: Manifest | None = None
+    answer: StoredAnswer | None = None
+    batch_call_id: str | None = None
+    batch: tuple[str, ...] = ()
+    request: ApprovalRequest | None = None
+    iterations: int = 0
+    lost_calls: int = 0
+    usage: Usage = Usage()
+    deadline: float | None = None
+    result: str | None = None
+    error: ErrorInfo | None = None
+    marks: tuple[Probe, ...] = ()
+
+
+@attrs.frozen
+class StopIntent:
+    """A stop that somebody asked for, written before it is acknowledged; its own row, no revision."""
+
+    execution_id: str
+    reason: str
+    at: float

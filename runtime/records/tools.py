@@ -1,0 +1,76 @@
+"""One tool call, durably: what was asked, under which key, and what became of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+import attrs
+
+RecoveryPolicy = Literal["ask", "replay", "probe"]
+
+
+class ToolStatus(StrEnum):
+    """Where a tool call stands on disk. `pending`: dispatched, no outcome recorded."""
+
+    AWAITING_APPROVAL = "awaiting_approval"
+    AUTHORIZED = "authorized"
+    PENDING = "pending"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+@attrs.frozen
+class ErrorInfo:
+    """An error as data: class name and message, in the words that a caller or a model gets."""
+
+    type: str
+    message: str
+
+
+@attrs.frozen
+class ToolOutcome:
+    """What a tool body did. Exactly one of `result` and `error`, or `cancelled` when it ended by request."""
+
+    result: str | None = None
+    error: ErrorInfo | None = None
+    cancelled: bool = False
+    duration: float = 0.0
+
+
+@attrs.frozen(slots=False)
+class ToolRow:
+    """The durable row of one tool call. `attempt` counts dispatches; `token` is that of its last outcome commit.
+
+    `arguments` are the validated, canonical ones, `raw_arguments` what the model wrote. `message` is what a
+    rejection said. `output` is the digest of the result text.
+    """
+
+    tool_invocation_id: str
+    execution_id: str
+    llm_call_id: str
+    tool_call_id: str
+    index: int
+    tool: str
+    raw_arguments: str
+    arguments: dict[str, Any] | None
+    policy: RecoveryPolicy
+    idempotency_key: str
+    status: ToolStatus
+    attempt: int = 0
+    token: str | None = None
+    output: str | None = None
+    error: ErrorInfo | None = None
+    message: str = ""
+    duration: float = 0.0
+
+
+@attrs.frozen
+class StoredTool:
+    """A row as read for recovery: with the body of its result, where it has one."""
+
+    row: ToolRow
+    body: str | None = None
