@@ -7,9 +7,11 @@ from typing import Literal
 import attrs
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class AgentRoot:
-    """One logical agent. `position` is the last journal position; `fence` rises with every claim of ownership."""
+    """One logical agent. `position` is its last journal position, `answers` counts the recorded model answers of its
+    ended executions, `fence` rises with every claim of ownership.
+    """
 
     agent_id: str
     definition: str
@@ -18,13 +20,16 @@ class AgentRoot:
     status: Literal["open", "closed"] = "open"
     revision: int = 0
     position: int = 0
+    answers: int = 0
     owner: str | None = None
     fence: int = 0
 
 
 @attrs.frozen
 class Owner:
-    """A process that owns agents. `started` is its start time as the system tells it; `expires_at` its lease (unix seconds)."""
+    """A process that owns agents. `started` is its start time as the system tells it (so that a reused pid is told
+    apart); `expires_at` ends its lease, in unix seconds.
+    """
 
     owner_id: str
     host: str

@@ -22,7 +22,8 @@ class AgentBusy(PawlError):
         self.execution_id, self.status, self.owner = execution_id, status, owner
         held = f", owned by {owner}" if owner else ""
         super().__init__(
-            f"the agent is busy with execution {execution_id} ({status}{held}); await it, decide it, resolve it or cancel it"
+            f"the agent is busy with execution {execution_id} ({status}{held}); "
+            "await it, decide it, resolve it or cancel it"
         )
 
 

@@ -46,8 +46,9 @@ class ExecutionRecord:
     """One execution as it stands on disk.
 
     `start_id` is the caller's idempotency id, `token` the commit token of the last barrier. `input`, `context` (the
-    durable context, None when the caller gave none) and `result` are content digests. `llm_call_id` is the model call that was let go and has no recorded answer. `batch` lists the tool invocations of the current
-    model answer `batch_call_id`, in call order. Times are unix seconds.
+    durable context, None when the caller gave none) and `result` are content digests. `llm_call_id` is the model call
+    that was let go and has no recorded answer. `batch` lists the tool invocations of the model answer
+    `batch_call_id`, in call order. Times are unix seconds.
     """
 
     execution_id: str
@@ -73,7 +74,7 @@ class ExecutionRecord:
     request: ApprovalRequest | None = None
     iterations: int = 0
     lost_calls: int = 0
-    usage: Usage = Usage()
+    usage: Usage = attrs.Factory(Usage)
     deadline: float | None = None
     result: str | None = None
     error: ErrorInfo | None = None

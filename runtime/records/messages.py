@@ -45,5 +45,5 @@ class ModelAnswer:
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = attrs.Factory(Usage)
     model: str | None = None

@@ -148,21 +148,36 @@ class Transaction(Protocol):
     """One atomic unit over all repositories."""
 
     @property
-    def contents(self) -> Contents: ...
+    def contents(self) -> Contents:
+        """The contents repository."""
+
     @property
-    def agents(self) -> Agents: ...
+    def agents(self) -> Agents:
+        """The agents repository."""
+
     @property
-    def journal(self) -> Journal: ...
+    def journal(self) -> Journal:
+        """The journal repository."""
+
     @property
-    def executions(self) -> Executions: ...
+    def executions(self) -> Executions:
+        """The executions repository."""
+
     @property
-    def tools(self) -> Tools: ...
+    def tools(self) -> Tools:
+        """The tools repository."""
+
     @property
-    def decisions(self) -> Decisions: ...
+    def decisions(self) -> Decisions:
+        """The decisions repository."""
+
     @property
-    def intents(self) -> Intents: ...
+    def intents(self) -> Intents:
+        """The intents repository."""
+
     @property
-    def owners(self) -> Owners: ...
+    def owners(self) -> Owners:
+        """The owners repository."""
 
 
 Operation = Callable[[Transaction], T]
@@ -181,7 +196,8 @@ class Store(Protocol):
     """A durable store. One writer: operations run one after another, in the order of submission."""
 
     @property
-    def info(self) -> StoreInfo: ...
+    def info(self) -> StoreInfo:
+        """What the store says of itself."""
 
     def open(self) -> None:
         """Open and migrate. Raises StoreUnavailable, StoreReadOnly, StoreCorrupt, SchemaTooNew."""
