@@ -1,0 +1,56 @@
+"""Spec files to checked machine models: the front of the compiler in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import attrs
+
+from pawl.tools.compiler.assemble import assemble
+from pawl.tools.compiler.findings import Finding, Severity, in_file_order
+from pawl.tools.compiler.installed import protocol
+from pawl.tools.compiler.load import load, load_text
+from pawl.tools.compiler.model import MachineModel
+from pawl.tools.compiler.nodes import Document
+from pawl.tools.compiler.scope import Scope
+from pawl.tools.compiler.structure import structure
+
+
+@attrs.frozen
+class Compiled:
+    """What a run made: the machines without an error, by name, and every finding, in file order."""
+
+    machines: tuple[MachineModel, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that refuse a machine."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
+
+
+def compile_files(paths: Sequence[Path]) -> Compiled:
+    """Compile the specs at `paths` together. What is wrong with a file is a finding; nothing is raised for it."""
+    return compile_documents([load(path) for path in dict.fromkeys(paths)])
+
+
+def compile_text(text: str, file: str = "spec.yaml") -> Compiled:
+    """Compile one spec from its text; `file` is what positions say."""
+    return compile_documents([load_text(text, file)])
+
+
+def compile_documents(documents: Sequence[Document]) -> Compiled:
+    """Compile documents that were read already."""
+    findings: list[Finding] = []
+    machines: list[MachineModel] = []
+    for document in documents:
+        spec, wrong = structure(document)
+        findings += (*document.findings, *wrong)
+        if spec is None:
+            continue
+        scope = Scope(spec, protocol() if spec.barrier_states() else None)
+        machines.append(assemble(scope))
+    refused = {finding.position.file for finding in findings if finding.severity is Severity.ERROR}
+    good = sorted((m for m in machines if m.file not in refused), key=lambda machine: (machine.name, machine.file))
+    return Compiled(tuple(good), in_file_order(findings))

@@ -1,0 +1,69 @@
+"""What the compiler has to say about a spec: one finding is one place, one rule, one sentence with a way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from enum import StrEnum
+
+import attrs
+
+from pawl.tools.compiler.model import Position
+
+
+class Severity(StrEnum):
+    """How much a finding weighs: an error refuses the machine, a warning does not, `off` is never reported."""
+
+    OFF = "off"
+    WARN = "warn"
+    ERROR = "error"
+
+
+@attrs.frozen
+class Finding:
+    """One finding. `message` says what is wrong and, after a semicolon, what to do about it."""
+
+    rule: str
+    severity: Severity
+    position: Position
+    message: str
+
+    def __str__(self) -> str:
+        at = self.position
+        return f"{at.file}:{at.line}:{at.column}: {self.rule} {self.message}"
+
+
+def in_file_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Sort by file, line, column and rule, each distinct finding once."""
+    return tuple(
+        sorted(
+            dict.fromkeys(findings),
+            key=lambda f: (f.position.file, f.position.line, f.position.column, f.rule, f.message),
+        )
+    )
+
+
+def suggest(wrong: str, known: Iterable[str], otherwise: str) -> str:
+    """`did you mean 'x'?` for the known name that is nearest to `wrong`; `otherwise` when none is near."""
+    names = sorted({name for name in known if len(name) <= _LONG})
+    if len(wrong) > _LONG or len(names) > _MANY:
+        return otherwise
+    near = difflib.get_close_matches(wrong, names, n=1) or difflib.get_close_matches(wrong.casefold(), names, n=1)
+    return f"did you mean '{near[0]}'?" if near else otherwise
+
+
+def quoted(text: str) -> str:
+    """`text` in quotes on one line, cut where it is long: names from a spec may be anything."""
+    shown = text if len(text) <= _LONG else text[: _LONG - 1] + "…"
+    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in shown) + "'"
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    """`'a', 'b'` and, beyond `most` names, how many more there are."""
+    every = list(names)
+    shown = ", ".join(quoted(name) for name in every[:most])
+    return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
+
+
+_LONG = 80
+_MANY = 2000

@@ -1,0 +1,80 @@
+"""Which names a spec knows, and what each stands for where rows and lists use it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import attrs
+
+from pawl.runtime.fsm.table import INTERNAL_ERROR
+from pawl.tools.compiler.protocol import LOST, STOP, Protocol
+from pawl.tools.compiler.spec import Names, Spec, StateSpec
+
+EVERY = "*"
+"""In one of the `unhandled` lists: every event that no other list names."""
+
+
+@attrs.frozen(slots=False)
+class Scope:
+    """The names of one spec. `protocol` is what its barriers expand to; None when it has none."""
+
+    spec: Spec
+    protocol: Protocol | None
+
+    @cached_property
+    def inner(self) -> dict[str, StateSpec]:
+        """Inner state of a barrier (`settling.committing`) to the state that declares it."""
+        if self.protocol is None:
+            return {}
+        names = self.protocol.inner
+        return {f"{state.name.text}.{name}": state for state in self.spec.barrier_states() for name in names}
+
+    @cached_property
+    def states(self) -> frozenset[str]:
+        """Every state name, inner states of barriers included."""
+        return frozenset(self.spec.states) | frozenset(self.inner)
+
+    @cached_property
+    def protocol_events(self) -> tuple[str, ...]:
+        """The events that barriers bring along; the stop events are the machine's own."""
+        if self.protocol is None:
+            return ()
+        return tuple(event.name for event in self.protocol.machine.events if event.name not in (STOP, LOST))
+
+    @cached_property
+    def events(self) -> frozenset[str]:
+        """Every event name, those that need no declaration included."""
+        return frozenset(self.spec.events) | frozenset(self.protocol_events) | {INTERNAL_ERROR}
+
+    def states_of(self, name: str) -> tuple[str, ...]:
+        """The states that `name` in `from:` stands for; none when it is unknown."""
+        return self._members(name, self.states)
+
+    def events_of(self, name: str) -> tuple[str, ...]:
+        """The events that `name` in `on:` stands for; none when it is unknown."""
+        return self._members(name, self.events)
+
+    def _members(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
+        if name in known:
+            return (name,)
+        group = self.spec.groups.get(name)
+        return tuple(member.text for member in group.members if member.text in known) if group is not None else ()
+
+    def sources(self, names: Names) -> tuple[str, ...]:
+        """The states that a `from:` list stands for, in order, each once."""
+        return tuple(dict.fromkeys(state for name in names for state in self.states_of(name.text)))
+
+    def handled(self, names: Names) -> tuple[str, ...]:
+        """The events that an `on:` list stands for, in order, each once."""
+        return tuple(dict.fromkeys(event for name in names for event in self.events_of(name.text)))
+
+    @cached_property
+    def stops(self) -> tuple[str, ...]:
+        """The events that ask barriers to stop, in order."""
+        return self.handled(self.spec.barriers.stop) if self.spec.barriers is not None else ()
+
+    @cached_property
+    def lost(self) -> str | None:
+        """The stop event that says that ownership is lost."""
+        barriers = self.spec.barriers
+        return barriers.lost.text if barriers is not None and barriers.lost is not None else None

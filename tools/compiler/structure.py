@@ -1,0 +1,261 @@
+"""Nodes to spec classes with cattrs: every wrong key, shape and value is found in one pass, none is guessed at."""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+import attrs
+import cattrs
+
+from pawl.runtime.fsm.table import Resume
+from pawl.tools.compiler.findings import Finding, Severity, listed, quoted, suggest
+from pawl.tools.compiler.model import Position
+from pawl.tools.compiler.names import is_reference
+from pawl.tools.compiler.nodes import Document, Mapping, Node, Scalar, Sequence
+from pawl.tools.compiler.spec import MethodSpec, Name, Names, Reference, Spec, Text
+
+LANGUAGE = 1
+"""The version of the spec language that this compiler reads (`pawl: 1`)."""
+
+T = TypeVar("T")
+
+
+class _Invalid:
+    """The value of a node that was refused; its finding is noted already."""
+
+
+_INVALID: Final = _Invalid()
+
+
+@attrs.frozen
+class _Entry:
+    """A mapping entry on its way to a class that takes its name from the key."""
+
+    key: Scalar
+    value: Node
+
+
+def structure(document: Document) -> tuple[Spec | None, tuple[Finding, ...]]:
+    """The spec in `document`, and what is wrong with its form. The spec is None when too little of it is usable."""
+    if document.root is None:
+        return None, ()
+    structurer = Structurer()
+    spec = structurer.read(document.root)
+    return spec, tuple(structurer.findings)
+
+
+class Structurer:
+    """One pass over one document. Hooks never raise: they note a finding and answer `_INVALID`."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self._converter = cattrs.Converter(detailed_validation=False)
+        hook = self._converter.register_structure_hook
+        for leaf in (Name, Text, Reference, bool, int, Resume, Severity, MethodSpec):
+            hook(leaf, getattr(self, f"_{leaf.__name__.lower()}"))
+        self._converter.register_structure_hook_func(lambda kind: kind == Names, self._names)
+        self._converter.register_structure_hook_factory(_is_optional, self._optional)
+        self._converter.register_structure_hook_factory(_is_table, self._table)
+        self._converter.register_structure_hook_factory(_is_list, self._list)
+        self._converter.register_structure_hook_factory(
+            lambda kind: attrs.has(kind) and kind not in (Name, Text, Reference, MethodSpec), self._class
+        )
+
+    def read(self, root: Mapping) -> Spec | None:
+        """The whole spec."""
+        found = self._converter.structure(root, Spec)
+        return found if isinstance(found, Spec) else None
+
+    # -- leaves ------------------------------------------------------------------------------------------------
+
+    def _name(self, node: Node, _: type) -> Name | _Invalid:
+        scalar = self._scalar(node, "one name")
+        return Name(scalar.text, scalar.at, scalar.plain) if scalar else _INVALID
+
+    def _text(self, node: Node, _: type) -> Text | _Invalid:
+        scalar = self._scalar(node, "text")
+        return Text(scalar.text, scalar.at, scalar.plain) if scalar else _INVALID
+
+    def _reference(self, node: Node, _: type) -> Reference | _Invalid:
+        scalar = self._scalar(node, "`package.module:Class`")
+        if scalar is None:
+            return _INVALID
+        if not is_reference(scalar.text):
+            return self._wrong("Y14", scalar.at, f"{quoted(scalar.text)} is not a class; write `package.module:Class`")
+        return Reference(scalar.text, scalar.at, scalar.plain)
+
+    def _bool(self, node: Node, _: type) -> bool | _Invalid:
+        scalar = self._scalar(node, "`true` or `false`")
+        if scalar is None:
+            return _INVALID
+        if scalar.text not in ("true", "false"):
+            return self._wrong(
+                "Y14", scalar.at, f"{quoted(scalar.text)} is not a flag; write `true` or leave the key out"
+            )
+        return scalar.text == "true"
+
+    def _int(self, node: Node, _: type) -> int | _Invalid:
+        scalar = self._scalar(node, "a whole number")
+        if scalar is None:
+            return _INVALID
+        if not re.fullmatch(r"[1-9][0-9]{0,8}", scalar.text):
+            return self._wrong(
+                "Y14", scalar.at, f"{quoted(scalar.text)} is not a version; write a whole number from 1 up"
+            )
+        return int(scalar.text)
+
+    def _resume(self, node: Node, _: type) -> Any:
+        return self._choice(node, Resume)
+
+    def _severity(self, node: Node, _: type) -> Any:
+        return self._choice(node, Severity)
+
+    def _choice(self, node: Node, kind: type[StrEnum]) -> Any:
+        words = [str(member) for member in kind]
+        scalar = self._scalar(node, f"one of {listed(words)}")
+        if scalar is None:
+            return _INVALID
+        if scalar.text not in words:
+            advice = suggest(scalar.text, words, f"write one of {listed(words)}")
+            return self._wrong("Y14", scalar.at, f"{quoted(scalar.text)} is not possible here; {advice}")
+        return kind(scalar.text)
+
+    def _scalar(self, node: Node, wanted: str) -> Scalar | None:
+        if isinstance(node, Scalar):
+            return node
+        what = "list" if isinstance(node, Sequence) else "mapping"
+        self._wrong("Y13", node.at, f"{wanted} belongs here, not a {what}; write it without brackets")
+        return None
+
+    # -- lists, tables and classes -------------------------------------------------------------------------------
+
+    def _names(self, node: Node, _: type) -> Names | _Invalid:
+        """One name, or a list of names."""
+        if isinstance(node, Mapping):
+            return self._wrong("Y13", node.at, "a name or a list of names belongs here, not a mapping; write [a, b]")
+        items = node.items if isinstance(node, Sequence) else (node,)
+        found = (self._name(item, Name) for item in items)
+        return tuple(name for name in found if isinstance(name, Name))
+
+    def _methodspec(self, node: Any, _: type) -> MethodSpec | _Invalid:
+        """`name: text`, the text may be left out."""
+        value = self._scalar(node.value, "text that says what it does")
+        if value is None:
+            return _INVALID
+        doc = Text(value.text, value.at, value.plain) if value.text else None
+        return MethodSpec(at=node.key.at, name=_named(node.key), doc=doc)
+
+    def _optional(self, kind: Any) -> Callable[[Node, Any], Any]:
+        inner = next(argument for argument in typing.get_args(kind) if argument is not types.NoneType)
+        return lambda node, _: self._converter.structure(node, inner)
+
+    def _list(self, kind: Any) -> Callable[[Node, Any], Any]:
+        inner = typing.get_args(kind)[0]
+
+        def read(node: Node, _: Any) -> Any:
+            if _is_nothing(node):
+                return ()
+            if not isinstance(node, Sequence):
+                return self._wrong("Y13", node.at, "a list belongs here; start each item with a dash")
+            found = [self._converter.structure(item, inner) for item in node.items]
+            return tuple(item for item in found if item is not _INVALID)
+
+        return read
+
+    def _table(self, kind: Any) -> Callable[[Node, Any], Any]:
+        inner = typing.get_args(kind)[1]
+
+        def read(node: Node, _: Any) -> Any:
+            if _is_nothing(node):
+                return {}
+            if not isinstance(node, Mapping):
+                return self._wrong("Y13", node.at, "a mapping belongs here; write `name: …` for each entry")
+            found = {key.text: self._converter.structure(_Entry(key, value), inner) for key, value in node.entries}
+            return {key: value for key, value in found.items() if value is not _INVALID}
+
+        return read
+
+    def _class(self, cls: type[Any]) -> Callable[[Any, Any], Any]:
+        attrs.resolve_types(cls)
+        fields = {a.metadata.get("key", a.name): a for a in attrs.fields(cls) if a.name != "at"}
+        named = fields.pop("name", None) is not None
+        single = _SINGLE.get(cls.__name__)
+
+        def read(node: Any, _: Any) -> Any:
+            made: dict[str, Any] = {"at": node.at if not named else node.key.at}
+            if named:
+                made["name"] = _named(node.key)
+                node = node.value
+            if single is not None:
+                made[single] = self._converter.structure(node, fields[single].type)
+                return _INVALID if made[single] is _INVALID else cls(**made)
+            if _is_nothing(node) and named:
+                node = Mapping((), node.at)
+            if not isinstance(node, Mapping):
+                return self._wrong("Y13", node.at, f"a mapping with the keys {listed(fields, 30)} belongs here")
+            self._fill(made, node, fields)
+            absent = [k for k, a in fields.items() if a.default is attrs.NOTHING and not _has(node, k)]
+            if absent:
+                at = made["name"].at if named else (node.entries[0][0].at if node.entries else node.at)
+                self._wrong("Y13", at, f"the key {listed(absent)} is missing; add it")
+            return _made(cls, made, fields)
+
+        return read
+
+    def _fill(self, made: dict[str, Any], node: Mapping, fields: dict[str, Any]) -> None:
+        for key, value in node.entries:
+            if key.text not in fields:
+                advice = suggest(key.text, fields, f"the keys here are {listed(fields, 30)}")
+                self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; {advice}")
+                continue
+            attribute = fields[key.text]
+            found = self._converter.structure(value, attribute.type)
+            if found is not _INVALID:
+                made[attribute.name] = found
+
+    def _wrong(self, rule: str, at: Position, message: str) -> _Invalid:
+        self.findings.append(Finding(rule, Severity.ERROR, at, message))
+        return _INVALID
+
+
+_SINGLE = {"GroupSpec": "members", "CheckSpec": "severity"}
+"""Classes whose value is not a mapping but this one field."""
+
+
+def _named(key: Scalar) -> Name:
+    return Name(key.text, key.at, key.plain)
+
+
+def _made(cls: type[Any], made: dict[str, Any], fields: dict[str, Any]) -> Any:
+    """The object, with a stand-in for what was refused where checking the rest is worth it."""
+    for attribute in fields.values():
+        if attribute.name not in made and attribute.default is attrs.NOTHING:
+            if "fallback" not in attribute.metadata:
+                return _INVALID
+            made[attribute.name] = attribute.metadata["fallback"]
+    return cls(**made)
+
+
+def _has(node: Mapping, word: str) -> bool:
+    return any(key.text == word for key, _ in node.entries)
+
+
+def _is_nothing(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.plain and not node.text
+
+
+def _is_optional(kind: Any) -> bool:
+    return types.NoneType in typing.get_args(kind)
+
+
+def _is_table(kind: Any) -> bool:
+    return typing.get_origin(kind) is dict
+
+
+def _is_list(kind: Any) -> bool:
+    return typing.get_origin(kind) is tuple and kind != Names
