@@ -8,13 +8,26 @@ may bring the next outside event.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
+from math import isfinite
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import attrs
 
-from pawl.runtime.fsm.errors import AutomaticLoop, InvalidAction, MachineError, StepFailed, UnhandledEvent
-from pawl.runtime.fsm.table import INTERNAL_ERROR, Compiled, E, Machine, Row, S, Taken, Unhandled
+from pawl.runtime.fsm.errors import AutomaticLoop, InvalidAction, InvalidGuard, StepFailed, UnhandledEvent, UnknownState
+from pawl.runtime.fsm.table import (
+    INTERNAL_ERROR,
+    After,
+    Compiled,
+    E,
+    Kind,
+    Machine,
+    Row,
+    S,
+    StateInfo,
+    Taken,
+    Unhandled,
+)
 
 C = TypeVar("C")
 
@@ -57,25 +70,49 @@ _QUIET: tuple[object, ...] = ()
 _new: Any = tuple.__new__
 
 
+class _Run(NamedTuple, Generic[S, C]):
+    """What trying some rows came to: no `rows`, no guard agreed; an `error`, the method `name` raised it."""
+
+    rows: tuple[Row[Any, Any], ...]
+    state: S
+    context: C
+    effects: tuple[object, ...]
+    payload: object
+    name: str = ""
+    error: Exception | None = None
+
+    @property
+    def entered(self) -> bool:
+        """Whether a state was entered (the same one again counts)."""
+        return any(row.target is not None for row in self.rows)
+
+
 def advance(machine: Machine[S, E], state: S, context: C, event: E | str, payload: object = None) -> Step[S, C]:
     """Take `event` in `state` and go on to rest.
 
     `context` has the guards (`name(payload) -> bool`) and actions (`name(payload) -> None | (context, effects)`).
-    Raises UnhandledEvent (no row, and the spec does not say ignore or stale), StepFailed (user code raised and
-    the spec names no way out), AutomaticLoop, InvalidAction.
+    Raises UnhandledEvent (no row, and the spec does not say ignore or stale), UnknownState, StepFailed (user code
+    raised and the spec names no way out), AutomaticLoop, InvalidAction, InvalidGuard.
     """
-    cell = machine.dispatch[state].get(event)
+    try:
+        cell = machine.dispatch[state][event]
+    except KeyError:
+        cell = None
     if cell is None:
         return _unhandled(machine, state, context, event)
-    at, name = state, ""
+    begun: tuple[Row[Any, Any], ...] = ()
+    at, effects = state, _QUIET
     try:
-        # The hot path of the library: `_first` written out, measured by `pawl bench advance`.
+        # The hot path of the library: `_attempt` written out, measured by `pawl bench advance`.
         for guards, target, actions, taken, row in cell:
             for name, wanted in guards:
-                if (not getattr(context, name)(payload)) is wanted:
+                value = getattr(context, name)(payload)
+                if value is not wanted and (value is (not wanted) or _truth(machine, name, value) is not wanted):
                     break
             else:
-                at, effects = target, _QUIET
+                if taken is None:
+                    break
+                begun, at = row, target
                 for name in actions:
                     result = getattr(context, name)(payload)
                     if result is not None:
@@ -83,47 +120,58 @@ def advance(machine: Machine[S, E], state: S, context: C, event: E | str, payloa
                             raise _misuse(machine, name, result)
                         context, asked = result
                         effects = effects + asked if effects else asked
-                if taken is not None:
-                    for effect in effects:
-                        if type(effect) is Raise:
-                            break
-                    else:
-                        return _new(Step, (target, context, effects, taken, row))  # type: ignore[no-any-return]
-                return _settle(machine, row[0], state, target, context, effects, payload)
-        return Step(state, context, _QUIET, Taken.BLOCKED, ())
-    except MachineError:
+                break
+        else:
+            return Step(state, context, _QUIET, Taken.BLOCKED, ())
+    except (InvalidAction, InvalidGuard):
         raise
     except Exception as error:
-        found, after, context, effects = _recover(machine, at, context, name, error)
-        return _settle(machine, found, state, after, context, effects, error)
+        failed = _Run(begun, at, context, effects, payload, name, error)
+        return _settle(machine, _recover(machine, failed), state)
+    if taken is None:  # automatic rows or timers follow
+        return _settle(
+            machine, _first(machine, (((), row[0].target, actions, None, row),), state, context, payload), state
+        )
+    if effects:
+        for effect in effects:
+            if type(effect) is Raise:
+                return _settle(machine, _Run(begun, at, context, effects, payload), state)
+    return _new(Step, (at, context, effects, taken, row))  # type: ignore[no-any-return]
 
 
 def start(machine: Machine[S, E], context: C, payload: object = None) -> Step[S, C]:
-    """Enter the initial state: its entry actions, then automatic rows to rest."""
+    """Enter the initial state: its entry actions, its timer, then automatic rows to rest."""
     return enter(machine, machine.initial, context, payload)
 
 
 def enter(machine: Machine[S, E], state: S, context: C, payload: object = None) -> Step[S, C]:
     """Enter `state` as a new session does: its entry actions, its timer, then automatic rows to rest."""
     row: Row[S, E] = Row(state, None, state)
-    entry: Compiled[S, E] = ((), state, machine.state[state].enter, None, (row,))
-    found, at, context, effects = _first(machine, (entry,), state, context, payload)
-    assert found is not None
-    return _settle(machine, found, None, at, context, effects, payload)
+    entry: Compiled[S, E] = ((), state, _state(machine, state).enter, None, (row,))
+    return _settle(machine, _first(machine, (entry,), state, context, payload), None)
 
 
-def _first(
-    machine: Machine[S, E], cell: Sequence[Compiled[S, E]], state: S, context: C, payload: object
-) -> tuple[Row[S, E] | None, S, C, tuple[object, ...]]:
+def _first(machine: Machine[S, E], cell: Sequence[Compiled[S, E]], state: S, context: C, payload: object) -> _Run[S, C]:
     """The first row whose guards agree, and what its actions made; what raises goes to `internal_error`."""
+    run = _attempt(machine, cell, state, context, payload)
+    return run if run.error is None else _recover(machine, run)
+
+
+def _attempt(
+    machine: Machine[S, E], cell: Sequence[Compiled[S, E]], state: S, context: C, payload: object, entered: bool = False
+) -> _Run[S, C]:
+    """Try the rows once. `entered`: `state` was entered just now and its timer is not armed yet."""
+    begun: tuple[Row[Any, Any], ...] = ()
+    effects = _QUIET
     at, name = state, ""
     try:
         for guards, target, actions, _taken, row in cell:
             for name, wanted in guards:
-                if (not getattr(context, name)(payload)) is wanted:
+                value = getattr(context, name)(payload)
+                if value is not wanted and (value is (not wanted) or _truth(machine, name, value) is not wanted):
                     break
             else:
-                at, effects = target, _QUIET
+                begun, at = row, target
                 for name in actions:
                     result = getattr(context, name)(payload)
                     if result is not None:
@@ -131,108 +179,114 @@ def _first(
                             raise _misuse(machine, name, result)
                         context, asked = result
                         effects += asked
-                return row[0], target, context, effects
-        return None, state, context, _QUIET
-    except MachineError:
+                after = machine.timed.get(target) if entered or row[0].target is not None else None
+                if after is not None:
+                    name = after.delay
+                    effects = (*_arm(target, after, getattr(context, name)()), *effects)
+                break
+    except (InvalidAction, InvalidGuard):
         raise
     except Exception as error:
-        return _recover(machine, at, context, name, error)
+        return _Run(begun, at, context, effects, payload, name, error)
+    return _Run(begun, at, context, effects, payload)
+
+
+def _recover(machine: Machine[S, E], failed: _Run[S, C]) -> _Run[S, C]:
+    """Raise `internal_error` where the failure left the session; a second failure, or no row, is StepFailed."""
+    cell = machine.dispatch[failed.state].get(INTERNAL_ERROR, ())
+    run = _attempt(machine, cell, failed.state, failed.context, failed.error, entered=failed.entered)
+    rows, effects = failed.rows + run.rows, failed.effects + run.effects
+    if run.error is None and run.rows:
+        return run._replace(rows=rows, effects=effects)
+    last = run if run.error is not None else failed
+    assert last.error is not None
+    raise StepFailed(machine.name, run.state, last.name, last.error, run.context, effects) from last.error
+
+
+def _truth(machine: Machine[S, E], name: str, value: object) -> bool:
+    """What a guard means that did not answer True or False; a coroutine would always mean yes."""
+    if isinstance(value, Awaitable):
+        _close(value)
+        raise InvalidGuard(machine.name, name, value)
+    return bool(value)
 
 
 def _misuse(machine: Machine[S, E], name: str, result: object) -> InvalidAction:
-    if isinstance(result, Coroutine):
-        result.close()  # no second warning, about an un-awaited coroutine, on top of the error
+    _close(result)
     return InvalidAction(machine.name, name, result)
 
 
-def _recover(
-    machine: Machine[S, E], state: S, context: C, name: str, error: Exception
-) -> tuple[Row[S, E], S, C, tuple[object, ...]]:
-    """Raise `internal_error` where the failure left the session; a second failure, or no row, is StepFailed."""
-    try:
-        for guards, target, actions, _taken, row in machine.dispatch[state].get(INTERNAL_ERROR, ()):
-            if all(bool(getattr(context, guard)(error)) is wanted for guard, wanted in guards):
-                effects = _QUIET
-                for action in actions:
-                    result = getattr(context, action)(error)
-                    if result is not None:
-                        context, asked = result
-                        effects += asked
-                return row[0], target, context, effects
-    except Exception as second:
-        raise StepFailed(machine.name, state, name, second) from second
-    raise StepFailed(machine.name, state, name, error) from error
+def _close(value: object) -> None:
+    if isinstance(value, Coroutine):
+        value.close()  # no second warning, about an un-awaited coroutine, on top of the error
 
 
-def _settle(
-    machine: Machine[S, E],
-    row: Row[S, E],
-    source: S | None,
-    state: S,
-    context: C,
-    effects: tuple[object, ...],
-    payload: object,
-) -> Step[S, C]:
+def _arm(state: str, after: After[Any], seconds: float | None) -> tuple[Arm, ...]:
+    if seconds is None:
+        return ()
+    if not isfinite(seconds):
+        raise ValueError(f"delay '{after.delay}' is {seconds}; return a finite number of seconds, or None for no timer")
+    return (Arm(str(state), str(after.event), float(seconds)),)
+
+
+def _settle(machine: Machine[S, E], run: _Run[S, C], source: S | None) -> Step[S, C]:
     """Automatic rows, then raised events, until nothing is left to do here. `source` None: a first entry."""
-    taken = Taken.MOVED if row.target is not None else Taken.STAYED
-    rows: list[Row[S, E]] = []
+    taken = Taken.STAYED
+    rows: list[Row[Any, Any]] = []
     out: list[object] = []
     raised: deque[Raise] = deque()
-    found: Row[S, E] | None = row
-    hops = 0
+    hops, automatic = 0, False
     while True:
-        if found is not None:
-            rows.append(found)
-            if found.target is not None:
-                taken = Taken.MOVED
-                _timers(machine, source, state, context, out)
-            for effect in effects:
-                if type(effect) is Raise:
-                    raised.append(effect)
-                else:
-                    out.append(effect)
-        source = state
-        if found is not None and found.target is not None and state in machine.automatic:
+        if automatic and run.rows:
             hops += 1
             if hops > 4 * len(machine.states):
                 raise AutomaticLoop(machine.name, _cycle(rows))
-            cell = machine.automatic[state]
+        rows += run.rows
+        if run.entered:
+            taken = Taken.MOVED
+            if source is not None and source in machine.timed:
+                out.append(Disarm(str(source)))
+        for effect in run.effects:
+            if type(effect) is Raise:
+                raised.append(effect)
+            else:
+                out.append(effect)
+        source = run.state
+        automatic = run.entered and source in machine.automatic
+        if automatic:
+            run = _first(machine, machine.automatic[source], source, run.context, run.payload)
         elif raised:
-            hops, (event, payload) = 0, _take(raised)
-            handled = machine.dispatch[state].get(event)
-            cell = handled if handled is not None else ()
-            if handled is None:
-                _unhandled(machine, state, context, event)
-        elif found is None or found.target is None or state not in machine.automatic:
-            return Step(state, context, tuple(out), taken, tuple(rows))
-        found, state, context, effects = _first(machine, cell, state, context, payload)
+            hops = 0
+            run = _deliver(machine, raised.popleft(), source, run.context)
+        else:
+            return Step(source, run.context, tuple(out), taken, tuple(rows))
 
 
-def _take(raised: deque[Raise]) -> tuple[str, object]:
-    inner = raised.popleft()
-    return inner.event, inner.payload
-
-
-def _timers(machine: Machine[S, E], source: S | None, target: S, context: object, out: list[object]) -> None:
-    """Disarm the timer of the state that was left, arm that of the state entered."""
-    timed = machine.timed
-    if source is not None and source in timed:
-        out.append(Disarm(str(source)))
-    after = timed.get(target)
-    if after is not None:
-        seconds = getattr(context, after.delay)()
-        if seconds is not None:
-            out.append(Arm(str(target), str(after.event), float(seconds)))
+def _deliver(machine: Machine[S, E], inner: Raise, state: S, context: C) -> _Run[S, C]:
+    """Take a raised event. Nobody outside can be told that it is refused here: that is an `internal_error`."""
+    cell = machine.dispatch[state].get(inner.event)
+    if cell is not None:
+        return _first(machine, cell, state, context, inner.payload)
+    run = _Run((), state, context, _QUIET, inner.payload, str(inner.event))
+    if machine.state[state].kind in (Kind.FINAL, Kind.HALT):
+        return run  # late is nothing
+    try:
+        _unhandled(machine, state, context, inner.event)
+    except UnhandledEvent as error:
+        return _recover(machine, run._replace(error=error))
+    return run
 
 
 def _cycle(rows: list[Row[Any, Any]]) -> tuple[str, ...]:
-    last = str(rows[-1].target)
+    """The states from the last time that the last one was left until it came again."""
+    last = str(rows[-1].target or rows[-1].source)
     names = [str(row.source) for row in rows]
-    start = len(names) - 1 - names[::-1].index(last) if last in names else 0
-    return (*names[start:], last)
+    begin = len(names) - 1 - names[::-1].index(last) if last in names else 0
+    return (*names[begin:], last)
 
 
 def _unhandled(machine: Machine[S, E], state: S, context: C, event: E | str) -> Step[S, C]:
+    _state(machine, state)
     info = machine.event.get(event)
     match info.unhandled if info is not None else None:
         case Unhandled.IGNORE:
@@ -240,12 +294,20 @@ def _unhandled(machine: Machine[S, E], state: S, context: C, event: E | str) -> 
         case Unhandled.STALE:
             return Step(state, context, _QUIET, Taken.STALE, ())
         case _:
-            raise UnhandledEvent(machine.name, state, event, machine.dispatch[state])
+            raise UnhandledEvent(machine.name, state, event, allowed(machine, state))
+
+
+def _state(machine: Machine[S, E], state: S) -> StateInfo[S, E]:
+    info = machine.state.get(state)
+    if info is None:
+        raise UnknownState(machine.name, state, machine.state)
+    return info
 
 
 def allowed(machine: Machine[S, E], state: S) -> tuple[str, ...]:
-    """The events that have a row in `state`, in spec order."""
-    return tuple(str(event) for event in machine.dispatch[state])
+    """The events that have a row in `state`, in the order of the rows; `internal_error` is nobody's to send."""
+    _state(machine, state)
+    return tuple(str(event) for event in machine.dispatch[state] if event != INTERNAL_ERROR)
 
 
 def can(machine: Machine[S, E], state: S, context: object, event: E | str, payload: object = None) -> bool:
@@ -274,11 +336,12 @@ class Explanation(NamedTuple):
 
 def explain(machine: Machine[S, E], state: S, context: object, event: E | str, payload: object = None) -> Explanation:
     """Try the rows as `advance` would, calling guards only, and say what each one answered."""
+    _state(machine, state)
     tried = []
     for guards, _target, _actions, _taken, (row,) in machine.dispatch[state].get(event, ()):
         facts: list[tuple[str, bool, bool]] = []
         for name, wanted in guards:
-            value = bool(getattr(context, name)(payload))
+            value = _truth(machine, name, getattr(context, name)(payload))
             facts.append((name, value, wanted))
             if value is not wanted:
                 break

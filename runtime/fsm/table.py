@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cached_property
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Generic, TypeVar, cast
 
 import attrs
+
+from pawl.runtime.fsm.errors import InvalidMachine
 
 S = TypeVar("S", bound=StrEnum)
 E = TypeVar("E", bound=StrEnum)
@@ -128,11 +130,12 @@ Compiled = tuple[tuple[tuple[str, bool], ...], S, tuple[str, ...], Taken | None,
 automatic row or a timer may follow), and the row itself in a tuple."""
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False)
 class Machine(Generic[S, E]):
     """A whole machine: an immutable value, shared by every session that runs it.
 
     `error` is the default target of `internal_error`; a machine without it stops, in error, where it is.
+    Raises InvalidMachine when a row names a state or an event that the machine does not have.
     """
 
     name: str
@@ -145,19 +148,43 @@ class Machine(Generic[S, E]):
     error: S | None = None
     doc: str = ""
 
-    @cached_property
-    def state(self) -> Mapping[str, StateInfo[S, E]]:
-        """State name to its description."""
-        return {info.name: info for info in self.states}
+    # What follows is made from the fields above, once: plain attributes, because `advance` reads them on every event.
+    state: Mapping[str, StateInfo[S, E]] = attrs.field(init=False, repr=False)
+    """State name to its description."""
+    event: Mapping[str, EventInfo[E]] = attrs.field(init=False, repr=False)
+    """Event name to its description."""
+    timed: Mapping[str, After[E]] = attrs.field(init=False, repr=False)
+    """The states that arm a timer, and which."""
+    automatic: Mapping[str, tuple[Compiled[S, E], ...]] = attrs.field(init=False, repr=False)
+    """Auto state to its eventless rows, in order, ready to run; only auto states are keys."""
+    dispatch: Mapping[str, Mapping[str, tuple[Compiled[S, E], ...]]] = attrs.field(init=False, repr=False)
+    """State to event to its rows, in order, ready to run."""
 
-    @cached_property
-    def event(self) -> Mapping[str, EventInfo[E]]:
-        """Event name to its description."""
-        return {info.name: info for info in self.events}
+    def __attrs_post_init__(self) -> None:
+        derive = partial(object.__setattr__, self)
+        derive("state", {info.name: info for info in self.states})
+        derive("event", {info.name: info for info in self.events})
+        self._check()
+        derive("timed", {info.name: info.after for info in self.states if info.after is not None})
+        derive("automatic", self._automatic())
+        derive("dispatch", self._dispatch())
 
-    @cached_property
-    def dispatch(self) -> Mapping[str, Mapping[str, tuple[Compiled[S, E], ...]]]:
-        """State to event to its rows, in order, ready to run."""
+    def _check(self) -> None:
+        if len(self.state) != len(self.states) or len(self.event) != len(self.events):
+            raise InvalidMachine(self.name, "two states or two events have the same name")
+        for place, name in (("initial", self.initial), ("error", self.error)):
+            if name is not None and name not in self.state:
+                raise InvalidMachine(self.name, f"`{place}` names '{name}', which is not a state")
+        for row in self.rows:
+            place = f"the row {row.source} -> {row.target or 'stay'} (line {row.line})"
+            if row.source not in self.state or (row.target is not None and row.target not in self.state):
+                raise InvalidMachine(self.name, f"{place} names a state that does not exist")
+            if row.event is None and self.state[row.source].kind is not Kind.AUTO:
+                raise InvalidMachine(self.name, f"{place} has no event, and '{row.source}' is not an auto state")
+            if row.event is not None and row.event != INTERNAL_ERROR and row.event not in self.event:
+                raise InvalidMachine(self.name, f"{place} is on '{row.event}', which is not an event")
+
+    def _dispatch(self) -> dict[str, dict[str, tuple[Compiled[S, E], ...]]]:
         table: dict[str, dict[str, tuple[Compiled[S, E], ...]]] = {info.name: {} for info in self.states}
         for row in self.rows:
             if row.event is not None:
@@ -169,19 +196,12 @@ class Machine(Generic[S, E]):
                     table[info.name].setdefault(INTERNAL_ERROR, (self._to_error(info.name, self.error),))
         return table
 
-    @cached_property
-    def automatic(self) -> Mapping[str, tuple[Compiled[S, E], ...]]:
-        """Auto state to its eventless rows, in order, ready to run; only auto states are keys."""
+    def _automatic(self) -> dict[str, tuple[Compiled[S, E], ...]]:
         table: dict[str, tuple[Compiled[S, E], ...]] = {info.name: () for info in self.states if info.kind is Kind.AUTO}
         for row in self.rows:
             if row.event is None:
                 table[row.source] = (*table[row.source], self._compile(row))
         return table
-
-    @cached_property
-    def timed(self) -> Mapping[str, After[E]]:
-        """The states that arm a timer, and which."""
-        return {info.name: info.after for info in self.states if info.after is not None}
 
     def _compile(self, row: Row[S, E]) -> Compiled[S, E]:
         guards = tuple([(name, True) for name in row.when] + [(name, False) for name in row.unless])
@@ -192,5 +212,5 @@ class Machine(Generic[S, E]):
         return guards, row.target, row.do + target.enter, Taken.MOVED if quiet else None, (row,)
 
     def _to_error(self, source: S, target: S) -> Compiled[S, E]:
-        event = next((info.name for info in self.events if info.name == INTERNAL_ERROR), None)
-        return self._compile(Row(source, event, target))
+        declared = self.event.get(INTERNAL_ERROR)
+        return self._compile(Row(source, declared.name if declared is not None else cast(E, INTERNAL_ERROR), target))
