@@ -1,0 +1,129 @@
+"""The port that every model provider implements."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+import attrs
+
+from pawl.runtime.records.errors import InvalidArguments, ModelError
+from pawl.runtime.records.messages import Message, ModelAnswer
+
+
+@attrs.frozen
+class ToolSpec:
+    """What a model is told about one tool; `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@attrs.frozen(slots=False)
+class ModelRequest:
+    """One model call.
+
+    `call_id` names this attempt. `sequence` is the 1-based number of the answer that this call is to become, counted
+    over the life of the logical agent `agent_id`: a call that is dispatched again, after a failure or in another
+    process, has the same one. `messages` may be a lazy sequence; it is never mutated, neither here nor there.
+    """
+
+    call_id: str
+    agent_id: str
+    execution_id: str
+    sequence: int
+    model: str
+    instructions: str
+    messages: Sequence[Message]
+    tools: tuple[ToolSpec, ...] = ()
+
+
+class Provider(Protocol):
+    """A model provider. One object serves many calls at once, all on one event loop.
+
+    Later versions will look for an optional `stream(request)`, an asynchronous iterator of text deltas that ends with
+    the ModelAnswer; a provider without it stays valid.
+    """
+
+    @property
+    def name(self) -> str:
+        """A short name for traces and errors, such as `openai`."""
+        ...
+
+    async def complete(self, request: ModelRequest) -> ModelAnswer:
+        """Answer `request`. Cancelling the task abandons the call, and its connection with it.
+
+        Raises ModelError, whose `retry_safe` is true only if nothing was done; MalformedModelAnswer.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections; calling it again does nothing."""
+        ...
+
+
+def _openai(model: str) -> Provider:
+    try:
+        from pawl.runtime.llm.openai import OpenAIProvider  # noqa: PLC0415 - the SDK is optional, and slow to import
+    except ModuleNotFoundError as error:
+        if error.name != "openai":
+            raise
+        raise ModelError(
+            f"the model 'openai:{model}' needs the OpenAI SDK, which is not installed; "
+            "run: pip install 'pawl-fsm[openai]'"
+        ) from None
+    return OpenAIProvider(model)
+
+
+_PREFIXES: Final[dict[str, Callable[[str], Provider]]] = {"openai": _openai}
+
+
+def check_model(spec: object) -> None:
+    """Check a `model=` without making or importing anything. Raises InvalidArguments."""
+    if isinstance(spec, str):
+        _split(spec)
+        return
+    missing = [part for part in ("complete", "aclose") if not callable(getattr(spec, part, None))]
+    if not isinstance(getattr(spec, "name", None), str):
+        missing.append("name")
+    if missing or isinstance(spec, type):
+        what = f"the class {spec.__name__}" if isinstance(spec, type) else f"a {type(spec).__name__}"
+        lacks = f" (it has no {', '.join(missing)})" if missing and not isinstance(spec, type) else ""
+        raise InvalidArguments(
+            f"model={what} is not a model{lacks}; give 'openai:NAME', scripted([...]) or an object with "
+            "`name`, `async complete(request)` and `async aclose()`"
+        )
+
+
+def resolve_provider(spec: str | Provider) -> tuple[Provider, str]:
+    """The provider that `spec` means, with the name of the model to ask it for.
+
+    `spec` is `"openai:NAME"` or a provider object. Text makes a new provider, which the caller closes; an object is
+    returned as it is, and the model is its attribute `model` if it has one, else its `name`.
+
+    Raises InvalidArguments for what is no model; ModelError when the SDK is missing or lacks its key.
+    """
+    check_model(spec)
+    if isinstance(spec, str):
+        prefix, model = _split(spec)
+        return _PREFIXES[prefix](model), model
+    own = getattr(spec, "model", None)
+    return spec, own if isinstance(own, str) and own else spec.name
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """Take `"openai:gpt-5"` apart."""
+    prefix, colon, model = spec.partition(":")
+    known = ", ".join(f"'{name}:NAME'" for name in _PREFIXES)
+    if not colon:
+        hint = f"; did you mean 'openai:{spec}'?" if spec.startswith(("gpt-", "o1", "o3", "o4")) else ""
+        raise InvalidArguments(f"the model {spec!r} does not say its provider{hint or f'; write {known}'}")
+    if prefix not in _PREFIXES:
+        close = difflib.get_close_matches(prefix.lower(), _PREFIXES, n=1)
+        hint = f"did you mean '{close[0]}:{model}'?" if close else f"known are {known}, or give a provider object"
+        raise InvalidArguments(f"no model provider {prefix!r} in {spec!r}; {hint}")
+    if not model.strip() or model != model.strip():
+        raise InvalidArguments(f"the model {spec!r} has no proper name after the colon; write {known}")
+    return prefix, model

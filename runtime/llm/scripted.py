@@ -1,0 +1,236 @@
+"""A model that says what its script says, for tests and demonstrations."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from itertools import count
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+import attrs
+
+from pawl.runtime.llm.port import ModelRequest
+from pawl.runtime.records.canonical import canonical
+from pawl.runtime.records.errors import InvalidArguments, ModelError
+from pawl.runtime.records.messages import ModelAnswer, ToolCall, Usage
+
+
+@attrs.frozen
+class ScriptedCall:
+    """A tool call in a script; without an id it gets the next free one of `c1`, `c2`, …"""
+
+    tool: str
+    arguments: dict[str, Any]
+    call_id: str | None = None
+
+
+@attrs.frozen
+class ScriptedCalls:
+    """An answer of several tool calls."""
+
+    calls: tuple[ScriptedCall, ...]
+    text: str
+    usage: Usage
+
+
+@attrs.frozen
+class Hang:
+    """An attempt that never answers; it ends by cancellation only."""
+
+
+Spoken: TypeAlias = str | ModelAnswer | ScriptedCall | ScriptedCalls
+Answer: TypeAlias = Spoken | Exception | Hang | Callable[[ModelRequest], Any]
+
+
+def call(tool: str, /, *, call_id: str | None = None, **arguments: Any) -> ScriptedCall:
+    """Call `tool` with JSON `arguments`: `call("refund", order_id="7", cents=500)`."""
+    return ScriptedCall(tool, arguments, call_id)
+
+
+def calls(*parts: ScriptedCall, text: str = "", usage: Usage | None = None) -> ScriptedCalls:
+    """Several calls in one answer: `calls(call("add", a=1), call("add", a=2))`."""
+    return ScriptedCalls(parts, text, usage or Usage())
+
+
+def hang() -> Hang:
+    """Let one attempt never answer."""
+    return Hang()
+
+
+def scripted(answers: Iterable[Answer], *, record: bool = True) -> ScriptedProvider:
+    """Make a provider that gives `answers` in order, to each logical agent from the first one on.
+
+    An answer is text, a ModelAnswer, `call(...)`, `calls(...)` or a function of the ModelRequest (`async` or not) that
+    returns one of these. An exception is raised, and `hang()` hangs, for one attempt: the next attempt at the same
+    answer goes on. Raises InvalidArguments for anything else.
+    """
+    return ScriptedProvider(answers, record=record)
+
+
+class ScriptedProvider:
+    """What `scripted` makes. `requests` lists the calls received, unless `record` is false.
+
+    The n-th answer of a logical agent is chosen by `request.sequence`, not by counting calls: a call that is
+    dispatched again gets the same answer, also from another object with the same script.
+    """
+
+    name = "scripted"
+    model = "scripted"
+
+    def __init__(self, answers: Iterable[Answer], *, record: bool = True) -> None:
+        if isinstance(answers, str | bytes):
+            raise InvalidArguments("a script is a list of answers; put the text in brackets: scripted(['…'])")
+        self._script = tuple(answers)
+        for place, item in enumerate(self._script):
+            _check(item, place)
+        self._ids = _assign_ids(self._script)
+        self._turns = _turns(self._script)
+        self._attempts: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self._used: set[int] = set()
+        self._record = record
+        self.requests: list[ModelRequest] = []
+
+    async def complete(self, request: ModelRequest) -> ModelAnswer:
+        """Give the answer that the script has for `request.sequence`. Raises ModelError when it has none."""
+        if self._record:
+            self.requests.append(request)
+        place = self._next(request)
+        self._used.add(place)
+        item = self._script[place]
+        if isinstance(item, Exception):
+            raise item
+        if isinstance(item, Hang):
+            return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]  # never resolved
+        if isinstance(item, str | ModelAnswer | ScriptedCall | ScriptedCalls):
+            return _spoken(item, iter(self._ids.get(place, ())))
+        return await self._asked(item, request)
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+    def assert_consumed(self) -> None:
+        """Raise AssertionError naming every part of the script that no agent has been given."""
+        left = [f"[{place}] {_show(item)}" for place, item in enumerate(self._script) if place not in self._used]
+        if left:
+            raise AssertionError(
+                f"{len(left)} of {len(self._script)} scripted answers were never asked for: {'; '.join(left)}"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # What went wrong inside says more than what is left because of it.
+        if error is None:
+            self.assert_consumed()
+
+    def __repr__(self) -> str:
+        return f"scripted([{len(self._script)} answers])"
+
+    def _next(self, request: ModelRequest) -> int:
+        """The place in the script for this attempt: the failures before an answer once each, then the answer."""
+        answers = sum(1 for turn in self._turns if turn and not _fails(self._script[turn[-1]]))
+        turn = self._turns[request.sequence - 1] if 1 <= request.sequence <= len(self._turns) else ()
+        key = (request.agent_id, request.sequence)
+        attempt = self._attempts[key]
+        self._attempts[key] += 1
+        place = turn[min(attempt, len(turn) - 1)] if turn else None
+        if place is None or (attempt >= len(turn) and _fails(self._script[place])):
+            raise ModelError(
+                f"the script ends after {answers} answer{'' if answers == 1 else 's'}, and agent "
+                f"{request.agent_id!r} asks for number {request.sequence} (attempt {attempt + 1}); add an answer"
+            )
+        return place
+
+    @staticmethod
+    async def _asked(function: Callable[[ModelRequest], Any], request: ModelRequest) -> ModelAnswer:
+        answer = function(request)
+        if isinstance(answer, Awaitable):
+            answer = await answer
+        if isinstance(answer, str | ModelAnswer | ScriptedCall | ScriptedCalls):
+            return _spoken(answer, (f"c{request.sequence}-{number}" for number in count(1)))
+        return answer  # type: ignore[no-any-return]  # a wrong answer, on purpose: the runtime checks every provider's
+
+
+def _check(item: object, place: int) -> None:
+    good = isinstance(item, str | ModelAnswer | ScriptedCall | ScriptedCalls | Exception | Hang)
+    if not good and (isinstance(item, type) or not callable(item)):
+        raise InvalidArguments(
+            f"scripted answer [{place}] is {item!r}; give text, a ModelAnswer, call(...), calls(...), an exception "
+            "instance, hang() or a function of the request"
+        )
+    for part in _calls(item):
+        if not isinstance(part, ScriptedCall):
+            raise InvalidArguments(f"scripted answer [{place}]: calls() takes call(...), not {part!r}")
+        try:
+            canonical(part.arguments)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidArguments(
+                f"scripted answer [{place}]: the arguments of {part.tool!r} are not JSON: {error}"
+            ) from None
+
+
+def _calls(item: object) -> tuple[ScriptedCall, ...]:
+    if isinstance(item, ScriptedCalls):
+        return item.calls
+    return (item,) if isinstance(item, ScriptedCall) else ()
+
+
+def _assign_ids(script: tuple[Answer, ...]) -> dict[int, tuple[str, ...]]:
+    """Place in the script -> ids of its calls; free ids are counted through the whole script."""
+    taken = {part.call_id for item in script for part in _calls(item)}
+    free = (f"c{number}" for number in count(1) if f"c{number}" not in taken)
+    return {
+        place: tuple(next(free) if part.call_id is None else part.call_id for part in _calls(item))
+        for place, item in enumerate(script)
+        if _calls(item)
+    }
+
+
+def _fails(item: Answer) -> bool:
+    return isinstance(item, Exception | Hang)
+
+
+def _turns(script: tuple[Answer, ...]) -> tuple[tuple[int, ...], ...]:
+    """Places of each numbered answer: the failures before it, then itself; failures at the end are a turn alone."""
+    turns: list[tuple[int, ...]] = []
+    turn: list[int] = []
+    for place, item in enumerate(script):
+        turn.append(place)
+        if not _fails(item):
+            turns.append(tuple(turn))
+            turn = []
+    return (*turns, tuple(turn)) if turn else tuple(turns)
+
+
+def _spoken(item: Spoken, ids: Iterator[str]) -> ModelAnswer:
+    if isinstance(item, str):
+        return ModelAnswer(item)
+    if isinstance(item, ModelAnswer):
+        return item
+    if isinstance(item, ScriptedCall):
+        item = ScriptedCalls((item,), "", Usage())
+    made = tuple(
+        ToolCall(part.call_id if part.call_id is not None else number, part.tool, canonical(part.arguments))
+        for part, number in zip(item.calls, ids, strict=False)
+    )
+    return ModelAnswer(item.text, made, item.usage)
+
+
+def _show(item: Answer) -> str:
+    if isinstance(item, ScriptedCalls):
+        return f"calls({', '.join(_show(part) for part in item.calls)})"
+    if isinstance(item, ScriptedCall):
+        arguments = "".join(f", {name}={value!r}" for name, value in item.arguments.items())
+        return f"call({item.tool!r}{arguments})"
+    if isinstance(item, Hang):
+        return "hang()"
+    if inspect.isroutine(item):
+        return f"function {getattr(item, '__qualname__', item)}"
+    text = repr(item)
+    return text if len(text) <= 80 else text[:77] + "…"
