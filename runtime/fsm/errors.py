@@ -105,6 +105,14 @@ class NotStarted(MachineError):
         super().__init__(f"{machine}: this session has not been started; call start() first, once")
 
 
+class AlreadyStarted(MachineError):
+    """`start` was called again, or on a restored session."""
+
+    def __init__(self, machine: str, state: str) -> None:
+        self.machine, self.state = machine, str(state)
+        super().__init__(f"{machine}: this session was started before and stands in state '{state}'; send it events")
+
+
 class SessionBusy(MachineError):
     """An event was sent while another is still being taken: by an action, or by another thread."""
 
