@@ -9,11 +9,35 @@ import attrs
 from pawl.runtime.fsm.table import INTERNAL_ERROR, Kind, Unhandled
 from pawl.tools.compiler.canonical import spec_hash
 from pawl.tools.compiler.expand import inner_rows, inner_states, redirected
+from pawl.tools.compiler.findings import Finding, Severity
 from pawl.tools.compiler.model import EventModel, MachineModel, Position, RowModel, StateModel, TimerModel
 from pawl.tools.compiler.nodes import Scalar
 from pawl.tools.compiler.protocol import APPLY, PREPARE
 from pawl.tools.compiler.scope import EVERY, Scope
 from pawl.tools.compiler.spec import MethodSpec, RowSpec, Spec, StateSpec
+
+MAX_STATES = 10_000
+MAX_ROWS = 100_000
+"""What a spec may expand to: two lists in one short row can stand for millions."""
+
+
+def too_large(scope: Scope) -> Finding | None:
+    """Y03 for a spec that expands beyond the limits. Counted, so that nothing that large is made."""
+    spec = scope.spec
+    states = len(scope.states)
+    rows = 0
+    for row in spec.transitions:
+        rows += len(scope.sources(row.source)) * max(1, len(scope.handled(row.event)))
+        if rows > MAX_ROWS:
+            break
+    if scope.protocol is not None:
+        each = len(scope.protocol.machine.rows) + len(scope.protocol.inner) * len(scope.stops)
+        rows += each * len(spec.barrier_states())
+    for what, count, most in (("states", states, MAX_STATES), ("rows", rows, MAX_ROWS)):
+        if count > most:
+            message = f"the machine expands to more than {most:,} {what}; split it"
+            return Finding("Y03", Severity.ERROR, spec.machine.at, message)
+    return None
 
 
 def assemble(scope: Scope) -> MachineModel:

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import attrs
 
-from pawl.tools.compiler.assemble import assemble
+from pawl.tools.compiler.assemble import assemble, too_large
+from pawl.tools.compiler.checks.rules import check
+from pawl.tools.compiler.checks.subject import Subject
 from pawl.tools.compiler.findings import Finding, Severity, in_file_order
 from pawl.tools.compiler.installed import protocol
 from pawl.tools.compiler.load import load, load_text
 from pawl.tools.compiler.model import MachineModel
 from pawl.tools.compiler.nodes import Document
 from pawl.tools.compiler.scope import Scope
+from pawl.tools.compiler.spec import Spec
 from pawl.tools.compiler.structure import structure
 
 
@@ -43,14 +46,23 @@ def compile_text(text: str, file: str = "spec.yaml") -> Compiled:
 def compile_documents(documents: Sequence[Document]) -> Compiled:
     """Compile documents that were read already."""
     findings: list[Finding] = []
-    machines: list[MachineModel] = []
+    specs: list[tuple[Spec, bool]] = []
     for document in documents:
         spec, wrong = structure(document)
         findings += (*document.findings, *wrong)
-        if spec is None:
-            continue
+        if spec is not None:
+            specs.append((spec, not document.findings and not wrong))
+    run = tuple(spec for spec, _ in specs)
+    machines: list[MachineModel] = []
+    for spec, whole in specs:
         scope = Scope(spec, protocol() if spec.barrier_states() else None)
-        machines.append(assemble(scope))
+        oversized = too_large(scope)
+        if oversized is not None:
+            findings.append(oversized)
+            continue
+        model = assemble(scope)
+        findings += check(Subject(scope, model, run), whole)
+        machines.append(model)
     refused = {finding.position.file for finding in findings if finding.severity is Severity.ERROR}
     good = sorted((m for m in machines if m.file not in refused), key=lambda machine: (machine.name, machine.file))
     return Compiled(tuple(good), in_file_order(findings))

@@ -153,7 +153,7 @@ class Spec:
 
     at: Position
     pawl: int = attrs.field(metadata={"fallback": 1})
-    machine: Name = attrs.field(metadata={"fallback": Name("unnamed", Position("", 1, 1))})
+    machine: Name = attrs.field(metadata={"fallback": "unnamed"})
     version: int = attrs.field(metadata={"fallback": 1})
     states: dict[str, StateSpec]
     transitions: tuple[RowSpec, ...] = ()

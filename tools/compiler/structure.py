@@ -44,15 +44,19 @@ def structure(document: Document) -> tuple[Spec | None, tuple[Finding, ...]]:
     """The spec in `document`, and what is wrong with its form. The spec is None when too little of it is usable."""
     if document.root is None:
         return None, ()
-    structurer = Structurer()
+    structurer = Structurer(torn=bool(document.findings))
     spec = structurer.read(document.root)
     return spec, tuple(structurer.findings)
 
 
 class Structurer:
-    """One pass over one document. Hooks never raise: they note a finding and answer `_INVALID`."""
+    """One pass over one document. Hooks never raise: they note a finding and answer `_INVALID`.
 
-    def __init__(self) -> None:
+    `torn`: parts of the document were refused already, so a key that is missing may have been there.
+    """
+
+    def __init__(self, torn: bool = False) -> None:
+        self._torn = torn
         self.findings: list[Finding] = []
         self._converter = cattrs.Converter(detailed_validation=False)
         hook = self._converter.register_structure_hook
@@ -139,6 +143,8 @@ class Structurer:
         if isinstance(node, Mapping):
             return self._wrong("Y13", node.at, "a name or a list of names belongs here, not a mapping; write [a, b]")
         items = node.items if isinstance(node, Sequence) else (node,)
+        if not items:
+            return self._wrong("Y14", node.at, "an empty list; name something or leave the key out")
         found = (self._name(item, Name) for item in items)
         return tuple(name for name in found if isinstance(name, Name))
 
@@ -200,7 +206,7 @@ class Structurer:
                 return self._wrong("Y13", node.at, f"a mapping with the keys {listed(fields, 30)} belongs here")
             self._fill(made, node, fields)
             absent = [k for k, a in fields.items() if a.default is attrs.NOTHING and not _has(node, k)]
-            if absent:
+            if absent and not self._torn:
                 at = made["name"].at if named else (node.entries[0][0].at if node.entries else node.at)
                 self._wrong("Y13", at, f"the key {listed(absent)} is missing; add it")
             return _made(cls, made, fields)
@@ -210,6 +216,9 @@ class Structurer:
     def _fill(self, made: dict[str, Any], node: Mapping, fields: dict[str, Any]) -> None:
         for key, value in node.entries:
             if key.text not in fields:
+                if _is_nothing(value) and " " in key.text:
+                    self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; put quotes around a text with a comma")
+                    continue
                 advice = suggest(key.text, fields, f"the keys here are {listed(fields, 30)}")
                 self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; {advice}")
                 continue
@@ -237,7 +246,8 @@ def _made(cls: type[Any], made: dict[str, Any], fields: dict[str, Any]) -> Any:
         if attribute.name not in made and attribute.default is attrs.NOTHING:
             if "fallback" not in attribute.metadata:
                 return _INVALID
-            made[attribute.name] = attribute.metadata["fallback"]
+            value = attribute.metadata["fallback"]
+            made[attribute.name] = Name(value, made["at"]) if isinstance(value, str) else value
     return cls(**made)
 
 

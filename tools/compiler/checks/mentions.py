@@ -1,0 +1,93 @@
+"""Every place in a spec where a name stands, by what it should name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pawl.tools.compiler.scope import EVERY
+from pawl.tools.compiler.spec import Name, Spec, StateSpec
+
+
+def barrier_targets(state: StateSpec) -> Iterator[Name]:
+    """The states that the barrier keys of `state` name."""
+    for name in (state.refused, state.stop, state.unwritten, state.conflict, state.superseded):
+        if name is not None:
+            yield name
+
+
+def targets(spec: Spec) -> Iterator[Name]:
+    """States that something outside the rows leads to: one state each, no group."""
+    for state in spec.states.values():
+        yield from barrier_targets(state)
+    if spec.barriers is not None:
+        yield from (name for name in (spec.barriers.conflict, spec.barriers.superseded) if name is not None)
+    if spec.error is not None:
+        yield spec.error
+
+
+def events(spec: Spec) -> Iterator[Name]:
+    """Names in use that must each be one event, no group."""
+    for state in spec.states.values():
+        if state.after is not None:
+            yield state.after.event
+    if spec.barriers is not None and spec.barriers.lost is not None:
+        yield spec.barriers.lost
+
+
+def event_lists(spec: Spec) -> Iterator[Name]:
+    """Names in use that may be an event or a group of events."""
+    for row in spec.transitions:
+        yield from row.event
+    if spec.barriers is not None:
+        yield from spec.barriers.stop
+    if spec.unhandled is not None:
+        for _, names in spec.unhandled.lists():
+            yield from (name for name in names if name.text != EVERY)
+
+
+def guards(spec: Spec) -> Iterator[Name]:
+    """Guards in use."""
+    for row in spec.transitions:
+        yield from row.when
+        yield from row.unless
+
+
+def actions(spec: Spec) -> Iterator[Name]:
+    """Actions in use."""
+    for state in spec.states.values():
+        yield from state.enter
+    for row in spec.transitions:
+        yield from row.do
+
+
+def delays(spec: Spec) -> Iterator[Name]:
+    """Delays in use."""
+    for state in spec.states.values():
+        if state.after is not None:
+            yield state.after.delay
+
+
+def outcomes(spec: Spec) -> Iterator[Name]:
+    """Outcomes of final states."""
+    yield from (state.outcome for state in spec.states.values() if state.outcome is not None)
+
+
+def labels(spec: Spec) -> Iterator[Name]:
+    """Names that stand for themselves: barriers, effects, correlation fields, authorities."""
+    for state in spec.states.values():
+        yield from (name for name in (state.barrier, state.effect) if name is not None)
+    for event in spec.events.values():
+        yield from event.authority
+        if event.correlate is not None:
+            yield event.correlate
+
+
+def methods(spec: Spec) -> Iterator[tuple[str, Name]]:
+    """Guards, actions and delays in use or declared, each with which of the three it is."""
+    for kind, used, declared in (
+        ("guard", guards(spec), spec.guards),
+        ("action", actions(spec), spec.actions),
+        ("delay", delays(spec), spec.delays),
+    ):
+        yield from ((kind, method.name) for method in (declared or {}).values())
+        yield from ((kind, name) for name in used)

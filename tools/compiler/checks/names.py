@@ -1,0 +1,150 @@
+"""E02, E05, E06, E10: names that are taken, reserved, or no names at all."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+
+from pawl.tools.compiler.checks import mentions
+from pawl.tools.compiler.checks.subject import Found, Subject
+from pawl.tools.compiler.findings import quoted
+from pawl.tools.compiler.names import LONGEST, folded, is_group_name, is_name, reserved
+from pawl.tools.compiler.spec import Name, Names, Spec
+
+
+def duplicate(subject: Subject) -> Found:
+    """E02: a list that names a thing twice, a group with the name of a state or event, two machines of one name."""
+    spec = subject.spec
+    for names in _lists(spec):
+        first: dict[str, Name] = {}
+        for name in names:
+            if name.text in first:
+                yield name.at, f"{quoted(name.text)} is listed twice; remove one"
+            first.setdefault(name.text, name)
+    for group in spec.groups.values():
+        for kind, known in (("a state", spec.states), ("an event", spec.events)):
+            if group.name.text in known:
+                yield group.name.at, f"the group {quoted(group.name.text)} has the name of {kind}; rename the group"
+    for other in subject.run:
+        same = other.machine.text == spec.machine.text and spec.machine.at != spec.at
+        if same and other.file < spec.file:
+            yield (
+                spec.machine.at,
+                f"the machine {quoted(spec.machine.text)} is also in {other.file}; rename one of them",
+            )
+
+
+def colliding(subject: Subject) -> Found:
+    """E05: names that differ for a reader and are the same identifier where the compiler writes them."""
+    spec = subject.spec
+    yield from _collisions("states", [state.name for state in spec.states.values()])
+    yield from _collisions("events", [event.name for event in spec.events.values()])
+    yield from _collisions("outcomes", mentions.outcomes(spec))
+    kinds: dict[str, str] = {}
+    if subject.scope.protocol is not None:
+        brought = subject.scope.protocol.machine
+        kinds = dict.fromkeys(brought.guards, "guard") | dict.fromkeys(brought.actions, "action")
+        kinds |= dict.fromkeys(brought.delays, "delay")
+    seen: set[tuple[str, str]] = set()
+    for kind, name in mentions.methods(spec):
+        other = kinds.setdefault(name.text, kind)
+        if other != kind and (kind, name.text) not in seen:
+            seen.add((kind, name.text))
+            yield (
+                name.at,
+                f"{quoted(name.text)} is a {kind} here and a {other} elsewhere, and the context has one method of "
+                "that name; rename one",
+            )
+
+
+def reserved_name(subject: Subject) -> Found:
+    """E06: a name that Python, its enum or its standard library needs for itself."""
+    spec = subject.spec
+    why = reserved(spec.machine.text, module=True)
+    if why is not None:
+        yield spec.machine.at, f"{quoted(spec.machine.text)} is {why}; choose another name for the machine"
+    seen: set[str] = set()
+    for name in _identifiers(spec):
+        why = reserved(name.text)
+        if why is not None and name.text not in seen:
+            seen.add(name.text)
+            yield name.at, f"{quoted(name.text)} is {why}; choose another name"
+
+
+def not_a_name(subject: Subject) -> Found:
+    """E10: a number, a time, a sentence or nothing where a name was meant."""
+    spec = subject.spec
+    seen: set[str] = set()
+    if not (is_name(spec.machine.text) and spec.machine.text.isascii()):
+        yield spec.machine.at, f"{quoted(spec.machine.text)} is not a machine name; {_advice(spec.machine.text, True)}"
+    for valid, name in _all_names(spec):
+        if name.text not in seen and not valid(name.text):
+            seen.add(name.text)
+            yield name.at, f"{quoted(name.text)} is not a name; {_advice(name.text)}"
+
+
+def is_mention(text: str) -> bool:
+    """Whether `text` may stand where a state, an event or a group is used."""
+    return is_group_name(text) or _is_dotted(text)
+
+
+def _is_dotted(text: str) -> bool:
+    parts = text.split(".")
+    return len(parts) == 2 and all(is_name(part) for part in parts)
+
+
+def _advice(text: str, ascii_only: bool = False) -> str:
+    if len(text) > LONGEST:
+        return f"a name has at most {LONGEST} characters"
+    words = re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", unicodedata.normalize("NFKC", text)))
+    proposal = "_".join(words).lower()
+    if proposal != text and is_name(proposal) and (proposal.isascii() or not ascii_only):
+        return f"write {quoted(proposal)}"
+    return "write lower-case letters, digits and single underscores, a letter first"
+
+
+def _collisions(what: str, names: list[Name] | Iterator[Name]) -> Found:
+    first: dict[str, Name] = {}
+    for name in names:
+        other = first.setdefault(folded(name.text), name)
+        if other.text != name.text:
+            yield (
+                name.at,
+                f"the {what} {quoted(name.text)} and {quoted(other.text)} (line {other.at.line}) become the same "
+                "identifier; rename one",
+            )
+
+
+def _identifiers(spec: Spec) -> Iterator[Name]:
+    """Names that become Python identifiers, declarations first."""
+    yield from (state.name for state in spec.states.values())
+    yield from (event.name for event in spec.events.values())
+    yield from (name for _, name in mentions.methods(spec))
+    yield from mentions.outcomes(spec)
+
+
+def _all_names(spec: Spec) -> Iterator[tuple[Callable[[str], bool], Name]]:
+    """Every name with the test that it must pass, declarations first."""
+    yield from ((is_name, name) for name in _identifiers(spec))
+    yield from ((is_group_name, group.name) for group in spec.groups.values())
+    yield from ((is_name, name) for name in mentions.labels(spec))
+    yield from ((is_name, name) for name in mentions.events(spec))
+    yield from ((is_mention, name) for name in mentions.event_lists(spec))
+    yield from ((is_mention, name) for name in mentions.targets(spec))
+    yield from ((is_mention, name) for group in spec.groups.values() for name in group.members)
+    for row in spec.transitions:
+        yield from ((is_mention, name) for name in (*row.source, *((row.target,) if row.target is not None else ())))
+    yield from ((_is_dotted, state.behind) for state in spec.states.values() if state.behind is not None)
+
+
+def _lists(spec: Spec) -> Iterator[Names]:
+    yield from (state.enter for state in spec.states.values())
+    yield from (event.authority for event in spec.events.values())
+    yield from (group.members for group in spec.groups.values())
+    for row in spec.transitions:
+        yield from (row.source, row.event, row.when, row.unless, row.do)
+    if spec.barriers is not None:
+        yield spec.barriers.stop
+    if spec.unhandled is not None:
+        yield from (names for _, names in spec.unhandled.lists())

@@ -1,0 +1,137 @@
+"""E01, E09, W09: names that are used and not declared, and the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pawl.tools.compiler.checks import mentions
+from pawl.tools.compiler.checks.names import is_mention
+from pawl.tools.compiler.checks.subject import Found, Subject
+from pawl.tools.compiler.findings import quoted, suggest
+from pawl.tools.compiler.protocol import PREPARE
+from pawl.tools.compiler.scope import Scope
+from pawl.tools.compiler.spec import GroupSpec, MethodSpec, Name, RowSpec
+
+
+def dangling(subject: Subject) -> Found:
+    """E01: a state that nobody declares, or an inner state of a barrier where only its own rows may go."""
+    scope, spec = subject.scope, subject.spec
+    for name in mentions.targets(spec):
+        yield from _state(name, scope, inner=False)
+    for group in spec.groups.values():
+        if not _holds_events(group, scope):
+            yield from (found for name in group.members for found in _state(name, scope, inner=True))
+    for row in spec.transitions:
+        for name in row.source:
+            group_named = spec.groups.get(name.text)
+            if group_named is None or name.text in scope.states:
+                yield from _state(name, scope, inner=True, others=spec.groups)
+            elif not scope.states_of(name.text):
+                yield name.at, f"{quoted(name.text)} is a group of events; `from` takes states and groups of states"
+        if row.target is not None:
+            yield from _target(row, row.target, scope)
+
+
+def undeclared(subject: Subject) -> Found:
+    """E09: an event that nobody declares; a guard, action or delay that is missing where the spec lists them."""
+    scope, spec = subject.scope, subject.spec
+    for name in mentions.events(spec):
+        yield from _event(name, scope, ())
+    for name in mentions.event_lists(spec):
+        group = spec.groups.get(name.text)
+        if group is None or name.text in scope.events:
+            yield from _event(name, scope, spec.groups)
+        elif not scope.events_of(name.text):
+            yield name.at, f"{quoted(name.text)} is a group of states; events and groups of events belong here"
+    for group in spec.groups.values():
+        if _holds_events(group, scope):
+            yield from (found for name in group.members for found in _event(name, scope, ()))
+    for kind, used, declared, brought in _methods(scope):
+        if declared is None:
+            continue
+        known = {*declared, *brought}
+        for name in used:
+            if name.text not in known and is_mention(name.text):
+                advice = suggest(name.text, known, f"add it to `{kind}s`")
+                yield name.at, f"unknown {kind} {quoted(name.text)}; {advice}"
+
+
+def unused(subject: Subject) -> Found:
+    """W09: something declared that nothing uses."""
+    scope, spec, model = subject.scope, subject.spec, subject.model
+    for kind, _, declared, _ in _methods(scope):
+        used = {"guard": model.guards, "action": model.actions, "delay": model.delays}[kind]
+        for method in (declared or {}).values():
+            if method.name.text not in used:
+                yield method.name.at, f"the {kind} {quoted(method.name.text)} is never used; use it or remove it"
+    busy = {row.event for row in model.rows} | {state.after.event for state in model.states if state.after is not None}
+    for event in spec.events.values():
+        if event.name.text not in busy:
+            yield event.name.at, f"no row and no timer uses the event {quoted(event.name.text)}; use it or remove it"
+    mentioned = {name.text for name in mentions.event_lists(spec)}
+    mentioned |= {name.text for row in spec.transitions for name in row.source}
+    for group in spec.groups.values():
+        if group.name.text not in mentioned:
+            yield group.name.at, f"the group {quoted(group.name.text)} is never used; use it or remove it"
+    if spec.barriers is not None and not spec.barrier_states():
+        yield spec.barriers.at, "no state has a barrier; remove `barriers`, or give a state `barrier: NAME`"
+
+
+def _state(name: Name, scope: Scope, inner: bool, others: Iterable[str] = ()) -> Found:
+    """What is wrong with `name` as a state; `inner` allows inner states of barriers, `others` are known, too."""
+    if name.text in (scope.states if inner else scope.spec.states) or not is_mention(name.text):
+        return
+    head, dot, _ = name.text.partition(".")
+    if name.text in scope.inner:
+        yield name.at, f"{quoted(name.text)} is inside a barrier; lead to {quoted(head)}, the barrier does the rest"
+    elif dot and head in scope.spec.states and scope.spec.states[head].barrier is None:
+        yield name.at, f"unknown state {quoted(name.text)}: {quoted(head)} has no barrier; add `barrier: NAME` to it"
+    else:
+        known = [*(scope.states if inner or dot else scope.spec.states), *others]
+        yield name.at, f"unknown state {quoted(name.text)}; {suggest(name.text, known, 'add it to `states`')}"
+
+
+def _target(row: RowSpec, name: Name, scope: Scope) -> Found:
+    if name.text not in scope.inner:
+        yield from _state(name, scope, inner=False)
+        return
+    host = scope.inner[name.text]
+    for source in scope.sources(row.source):
+        if scope.inner.get(source) is not host:
+            yield (
+                name.at,
+                f"{quoted(source)} cannot lead into {quoted(name.text)}; lead to {quoted(host.name.text)}, the barrier "
+                "does the rest",
+            )
+            return
+
+
+def _event(name: Name, scope: Scope, others: Iterable[str]) -> Found:
+    if name.text not in scope.events and is_mention(name.text):
+        advice = suggest(name.text, [*scope.events, *others], "add it to `events`")
+        yield name.at, f"unknown event {quoted(name.text)}; {advice}"
+
+
+def _holds_events(group: GroupSpec, scope: Scope) -> bool:
+    """Whether the unknown members of a group were most likely meant as events."""
+    events = sum(name.text in scope.events for name in group.members)
+    return events > sum(name.text in scope.states for name in group.members)
+
+
+def _methods(scope: Scope) -> Iterator[tuple[str, Iterator[Name], dict[str, MethodSpec] | None, set[str]]]:
+    """Each kind of context method: what uses it, what declares it, what barriers bring along."""
+    spec, brought = scope.spec, scope.protocol.machine if scope.protocol is not None else None
+    yield "guard", mentions.guards(spec), spec.guards, set(brought.guards) if brought is not None else set()
+    made = {
+        f"{prefix}{state.barrier.text}"
+        for state in spec.barrier_states()
+        if state.barrier is not None
+        for prefix in (PREPARE, "apply_")
+    }
+    yield (
+        "action",
+        mentions.actions(spec),
+        spec.actions,
+        made | (set(brought.actions) if brought is not None else set()),
+    )
+    yield "delay", mentions.delays(spec), spec.delays, set(brought.delays) if brought is not None else set()
