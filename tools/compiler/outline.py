@@ -11,7 +11,7 @@ WIDTH = 112
 
 
 def outline(model: MachineModel) -> str:
-    """Lines `state  kind  (notes) row · row`, folded to WIDTH columns; inner states show only rows that a spec wrote."""
+    """Lines `state  kind  (notes) row · row`, folded to WIDTH columns; inner states show only rows of the spec."""
     states = [state for state in model.states if state.inside is None or written(model, state)]
     names = max((len(state.name) for state in states), default=0)
     kinds = max((len(state.kind) for state in states), default=0)
@@ -66,10 +66,8 @@ def fold_groups(model: MachineModel, events: Iterable[str]) -> list[str]:
     groups = [(name, names) for name, names in model.groups.items() if len(names) > 1 and set(names) <= known]
     for name, names in sorted(groups, key=lambda group: -len(group[1])):
         if set(names) <= set(left):
-            at = min(left.index(event) for event in names)
-            left = [event for event in left[:at] if event not in names] + [name] + [
-                event for event in left[at:] if event not in names
-            ]  # fmt: skip
+            left[min(left.index(event) for event in names)] = name
+            left = [event for event in left if event not in names]
     return left
 
 
