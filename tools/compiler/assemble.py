@@ -118,7 +118,7 @@ def _events(scope: Scope) -> Iterable[EventModel]:
             name=event.name.text,
             at=event.at,
             payload=event.payload.text if event.payload is not None else _implied_payload(event.name.text),
-            authority=_texts(event.authority),
+            authority=tuple(dict.fromkeys(str(word) for word in event.authority)),
             correlate=event.correlate.text if event.correlate is not None else None,
             unhandled=unhandled.get(event.name.text),
             doc=_text(event.doc),

@@ -26,6 +26,11 @@ class _Frame:
     has_key: bool = False
 
 
+def too_deep(at: Position) -> Finding:
+    """Y09, wherever it is noticed."""
+    return Finding("Y09", Severity.ERROR, at, f"nested more than {MAX_DEPTH} levels deep; a spec needs six")
+
+
 class Builder:
     """Takes the parser's events one by one; `findings` grows, `last` is where the latest event stood."""
 
@@ -54,7 +59,8 @@ class Builder:
 
     def document(self) -> Document:
         """What was built. `root` is None where the file has no mapping to go on with."""
-        if not self.findings and self._root is None:
+        empty = self._root is None or (isinstance(self._root, Scalar) and self._root.plain and not self._root.text)
+        if not self.findings and empty:
             self._find("Y06", "the file is empty; start with `pawl: 1` and `machine: NAME`", Position(self.file, 1, 1))
         root = self._root if isinstance(self._root, Mapping) and not self._broken else None
         if root is None and not self.findings:
@@ -80,7 +86,7 @@ class Builder:
             self._scalar(event)
             return True
         if len(self._stack) >= MAX_DEPTH:
-            self._find("Y09", f"nested more than {MAX_DEPTH} levels deep; a spec needs six")
+            self.findings.append(too_deep(self.last))
             self._broken = True
             return False
         self._stack.append(_Frame(self.last, isinstance(event, yaml.MappingStartEvent)))

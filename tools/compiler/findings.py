@@ -45,11 +45,17 @@ def in_file_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def suggest(wrong: str, known: Iterable[str], otherwise: str) -> str:
     """`did you mean 'x'?` for the known name that is nearest to `wrong`; `otherwise` when none is near."""
+    near = nearest(wrong, known)
+    return f"did you mean {quoted(near)}?" if near is not None else otherwise
+
+
+def nearest(wrong: str, known: Iterable[str]) -> str | None:
+    """The known name that `wrong` was most likely meant to be, or None."""
     names = sorted({name for name in known if len(name) <= _LONG})
     if len(wrong) > _LONG or len(names) > _MANY:
-        return otherwise
+        return None
     near = difflib.get_close_matches(wrong, names, n=1) or difflib.get_close_matches(wrong.casefold(), names, n=1)
-    return f"did you mean '{near[0]}'?" if near else otherwise
+    return near[0] if near else None
 
 
 def quoted(text: str) -> str:

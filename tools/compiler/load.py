@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import yaml
 
-from pawl.tools.compiler.build import Builder
+from pawl.tools.compiler.build import Builder, too_deep
 from pawl.tools.compiler.findings import Finding, Severity
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.nodes import Document
@@ -89,7 +89,7 @@ def _build(text: str, file: str) -> Document:
             if not builder.take(event):
                 break
     except yaml.YAMLError as error:
-        builder.findings.append(_syntax(file, error))
+        builder.findings.append(_syntax(file, error, builder.last))
         return Document(file, None, tuple(builder.findings))
     except (ValueError, OverflowError, RecursionError) as error:
         # The pure parser lets chr() and int() of an escape raise; the C parser never comes here.
@@ -99,9 +99,11 @@ def _build(text: str, file: str) -> Document:
     return builder.document()
 
 
-def _syntax(file: str, error: yaml.YAMLError) -> Finding:
+def _syntax(file: str, error: yaml.YAMLError, last: Position) -> Finding:
     mark: _Mark | None = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be parsed"
+    if "nesting depth" in problem:  # libyaml reads ahead, and has a limit of its own
+        return too_deep(last)
     context = getattr(error, "context", None)
     at = Position(file, mark.line + 1, mark.column + 1) if mark is not None else Position(file, 1, 1)
     where = f" {context}" if context else ""

@@ -6,6 +6,8 @@ the value of a mapping entry and gets its name from the key.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import attrs
 
 from pawl.runtime.fsm.table import Resume, Unhandled
@@ -27,6 +29,13 @@ class Text(Scalar):
 @attrs.frozen
 class Reference(Scalar):
     """`package.module:Class`, for type checkers."""
+
+
+class Authority(StrEnum):
+    """What must still be current when an event arrives."""
+
+    SESSION = "session"
+    REVISION = "revision"
 
 
 Names = tuple[Name, ...]
@@ -76,7 +85,7 @@ class EventSpec:
     at: Position
     name: Name
     payload: Reference | None = None
-    authority: Names = ()
+    authority: tuple[Authority, ...] = ()
     correlate: Name | None = None
     doc: Text | None = None
 

@@ -13,11 +13,11 @@ import attrs
 import cattrs
 
 from pawl.runtime.fsm.table import Resume
-from pawl.tools.compiler.findings import Finding, Severity, listed, quoted, suggest
+from pawl.tools.compiler.findings import Finding, Severity, listed, nearest, quoted, suggest
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.names import is_reference
 from pawl.tools.compiler.nodes import Document, Mapping, Node, Scalar, Sequence
-from pawl.tools.compiler.spec import MethodSpec, Name, Names, Reference, Spec, Text
+from pawl.tools.compiler.spec import Authority, MethodSpec, Name, Names, Reference, Spec, Text
 
 LANGUAGE = 1
 """The version of the spec language that this compiler reads (`pawl: 1`)."""
@@ -60,7 +60,7 @@ class Structurer:
         self.findings: list[Finding] = []
         self._converter = cattrs.Converter(detailed_validation=False)
         hook = self._converter.register_structure_hook
-        for leaf in (Name, Text, Reference, bool, int, Resume, Severity, MethodSpec):
+        for leaf in (Name, Text, Reference, bool, int, Resume, Authority, Severity, MethodSpec):
             hook(leaf, getattr(self, f"_{leaf.__name__.lower()}"))
         self._converter.register_structure_hook_func(lambda kind: kind == Names, self._names)
         self._converter.register_structure_hook_factory(_is_optional, self._optional)
@@ -73,6 +73,10 @@ class Structurer:
     def read(self, root: Mapping) -> Spec | None:
         """The whole spec."""
         found = self._converter.structure(root, Spec)
+        if isinstance(found, Spec) and found.pawl != LANGUAGE:
+            at = next((value.at for key, value in root.entries if key.text == "pawl"), root.at)
+            message = f"the spec language {found.pawl} is not known here; write `pawl: {LANGUAGE}`, or update pawl"
+            self._wrong("Y14", at, message)
         return found if isinstance(found, Spec) else None
 
     # -- leaves ------------------------------------------------------------------------------------------------
@@ -98,10 +102,8 @@ class Structurer:
         if scalar is None:
             return _INVALID
         if scalar.text not in ("true", "false"):
-            return self._wrong(
-                "Y14", scalar.at, f"{quoted(scalar.text)} is not a flag; write `true` or leave the key out"
-            )
-        return scalar.text == "true"
+            self._wrong("Y14", scalar.at, f"{quoted(scalar.text)} is not a flag; write `true` or leave the key out")
+        return scalar.text.lower() in ("true", "yes", "on", "y", "1")
 
     def _int(self, node: Node, _: type) -> int | _Invalid:
         scalar = self._scalar(node, "a whole number")
@@ -115,6 +117,9 @@ class Structurer:
 
     def _resume(self, node: Node, _: type) -> Any:
         return self._choice(node, Resume)
+
+    def _authority(self, node: Node, _: type) -> Any:
+        return self._choice(node, Authority)
 
     def _severity(self, node: Node, _: type) -> Any:
         return self._choice(node, Severity)
@@ -166,6 +171,8 @@ class Structurer:
         def read(node: Node, _: Any) -> Any:
             if _is_nothing(node):
                 return ()
+            if isinstance(node, Scalar) and inner is Authority:
+                node = Sequence((node,), node.at)
             if not isinstance(node, Sequence):
                 return self._wrong("Y13", node.at, "a list belongs here; start each item with a dash")
             found = [self._converter.structure(item, inner) for item in node.items]
@@ -203,29 +210,36 @@ class Structurer:
             if _is_nothing(node) and named:
                 node = Mapping((), node.at)
             if not isinstance(node, Mapping):
-                return self._wrong("Y13", node.at, f"a mapping with the keys {listed(fields, 30)} belongs here")
+                return self._wrong("Y13", node.at, f"a mapping belongs here; its keys are {listed(fields, 30)}")
             self._fill(made, node, fields)
-            absent = [k for k, a in fields.items() if a.default is attrs.NOTHING and not _has(node, k)]
-            if absent and not self._torn:
-                at = made["name"].at if named else (node.entries[0][0].at if node.entries else node.at)
-                self._wrong("Y13", at, f"the key {listed(absent)} is missing; add it")
             return _made(cls, made, fields)
 
         return read
 
     def _fill(self, made: dict[str, Any], node: Mapping, fields: dict[str, Any]) -> None:
+        """Every entry of `node` into `made`; a mistyped key is read as the one that was meant, where that is free."""
+        written = {key.text for key, _ in node.entries}
         for key, value in node.entries:
-            if key.text not in fields:
-                if _is_nothing(value) and " " in key.text:
-                    self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; put quotes around a text with a comma")
-                    continue
-                advice = suggest(key.text, fields, f"the keys here are {listed(fields, 30)}")
-                self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; {advice}")
-                continue
-            attribute = fields[key.text]
-            found = self._converter.structure(value, attribute.type)
-            if found is not _INVALID:
-                made[attribute.name] = found
+            word = key.text if key.text in fields else self._unknown(key, value, fields, written)
+            if word is not None:
+                written.add(word)
+                found = self._converter.structure(value, fields[word].type)
+                if found is not _INVALID:
+                    made[fields[word].name] = found
+        absent = [word for word, a in fields.items() if a.default is attrs.NOTHING and word not in written]
+        if absent and not self._torn:
+            at = made["name"].at if "name" in made else (node.entries[0][0].at if node.entries else node.at)
+            key_is = "the key {} is missing; add it" if len(absent) == 1 else "the keys {} are missing; add them"
+            self._wrong("Y13", at, key_is.format(listed(absent)))
+
+    def _unknown(self, key: Scalar, value: Node, fields: dict[str, Any], written: set[str]) -> str | None:
+        if _is_nothing(value) and " " in key.text:
+            self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; put quotes around a text with a comma")
+            return None
+        meant = nearest(key.text, fields)
+        advice = f"did you mean {quoted(meant)}?" if meant else f"the keys here are {listed(fields, 30)}"
+        self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; {advice}")
+        return meant if meant is not None and meant not in written else None
 
     def _wrong(self, rule: str, at: Position, message: str) -> _Invalid:
         self.findings.append(Finding(rule, Severity.ERROR, at, message))
@@ -249,10 +263,6 @@ def _made(cls: type[Any], made: dict[str, Any], fields: dict[str, Any]) -> Any:
             value = attribute.metadata["fallback"]
             made[attribute.name] = Name(value, made["at"]) if isinstance(value, str) else value
     return cls(**made)
-
-
-def _has(node: Mapping, word: str) -> bool:
-    return any(key.text == word for key, _ in node.entries)
 
 
 def _is_nothing(node: Node) -> bool:

@@ -10,10 +10,11 @@ from pawl.tools.compiler.model import StateModel
 from pawl.tools.compiler.scope import Scope
 from pawl.tools.compiler.spec import RowSpec, StateSpec
 
-_ORIGIN = {
-    "refused": "add `refused: STATE`",
-    "conflict": "add `conflict: STATE` here or in `barriers`",
-    "superseded": "add `superseded: STATE` here or in `barriers`",
+_ADVICE = {
+    "refused": "`refused: STATE`",
+    "stop": "`stop: STATE` (or `records: true` where it writes what has happened already)",
+    "conflict": "`conflict: STATE` (here or in `barriers`)",
+    "superseded": "`superseded: STATE` (here or in `barriers`)",
 }
 
 
@@ -23,11 +24,12 @@ def incomplete_barrier(subject: Subject) -> Found:
     for state in spec.barrier_states():
         assert state.barrier is not None
         ends = targets(state, scope)
-        missing = [f"{quoted(key)}, {advice}" for key, advice in _ORIGIN.items() if ends[key] is None]
+        missing = {key: advice for key, advice in _ADVICE.items() if key != "stop" and ends[key] is None}
         if not state.records and state.stop is None:
-            missing.append("'stop', add `stop: STATE`, or `records: true` where it writes what has already happened")
+            missing["stop"] = _ADVICE["stop"]
         if missing:
-            yield state.barrier.at, f"the barrier {quoted(state.barrier.text)} misses {'; '.join(missing)}"
+            what = f"the barrier {quoted(state.barrier.text)} does not say where it leads for {listed(missing)}"
+            yield state.barrier.at, f"{what}; add {', '.join(missing.values())}"
         if not state.records and not scope.stops:
             yield (
                 state.barrier.at,
@@ -43,7 +45,8 @@ def incomplete_barrier(subject: Subject) -> Found:
         ]
         if own:
             keys = [{"stopped": "stop", "withdrawn": "unwritten"}.get(key, key) for key in own]
-            yield state.barrier.at, f"{listed(keys)} lead to the state itself, as if committed; name another state"
+            where = f"for {listed(keys)} the barrier leads to its own state, as if it had committed"
+            yield state.barrier.at, f"{where}; name another state"
     for row in spec.transitions:
         yield from _unconfirmed(row, scope)
     if spec.error is not None and spec.error.text in spec.states and spec.states[spec.error.text].barrier is not None:

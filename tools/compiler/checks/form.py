@@ -76,7 +76,7 @@ def _state(state: StateSpec) -> Iterator[str]:
         orphans = [key for key in (*keys, "records") if getattr(state, key)]
         if orphans:
             yield f"has {listed(orphans)} but no barrier; add `barrier: NAME` or remove them"
-    if state.records and (state.stop is not None or state.unwritten is not None):
+    if state.records and state.barrier is not None and (state.stop is not None or state.unwritten is not None):
         yield "records something that happened, so it takes no `stop` or `unwritten`; remove them, or `records`"
     if state.behind is not None and state.effect is None:
         yield "has `behind` but no effect; add `effect: NAME` or remove it"

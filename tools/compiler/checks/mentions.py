@@ -73,11 +73,10 @@ def outcomes(spec: Spec) -> Iterator[Name]:
 
 
 def labels(spec: Spec) -> Iterator[Name]:
-    """Names that stand for themselves: barriers, effects, correlation fields, authorities."""
+    """Names that stand for themselves: barriers, effects, correlation fields."""
     for state in spec.states.values():
         yield from (name for name in (state.barrier, state.effect) if name is not None)
     for event in spec.events.values():
-        yield from event.authority
         if event.correlate is not None:
             yield event.correlate
 

@@ -53,8 +53,8 @@ def colliding(subject: Subject) -> Found:
             seen.add((kind, name.text))
             yield (
                 name.at,
-                f"{quoted(name.text)} is a {kind} here and a {other} elsewhere, and the context has one method of "
-                "that name; rename one",
+                f"{quoted(name.text)} is used as {kind} here and as {other} elsewhere, and the context has one method "
+                "of that name; rename one",
             )
 
 
@@ -66,7 +66,7 @@ def reserved_name(subject: Subject) -> Found:
         yield spec.machine.at, f"{quoted(spec.machine.text)} is {why}; choose another name for the machine"
     seen: set[str] = set()
     for name in _identifiers(spec):
-        why = reserved(name.text)
+        why = reserved(name.text) if is_name(name.text) else None
         if why is not None and name.text not in seen:
             seen.add(name.text)
             yield name.at, f"{quoted(name.text)} is {why}; choose another name"
@@ -98,7 +98,7 @@ def _advice(text: str, ascii_only: bool = False) -> str:
     if len(text) > LONGEST:
         return f"a name has at most {LONGEST} characters"
     words = re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", unicodedata.normalize("NFKC", text)))
-    proposal = "_".join(words).lower()
+    proposal = "_".join(words).lower() if re.fullmatch(r"[\w\s.-]+", text) else ""
     if proposal != text and is_name(proposal) and (proposal.isascii() or not ascii_only):
         return f"write {quoted(proposal)}"
     return "write lower-case letters, digits and single underscores, a letter first"
@@ -140,7 +140,6 @@ def _all_names(spec: Spec) -> Iterator[tuple[Callable[[str], bool], Name]]:
 
 def _lists(spec: Spec) -> Iterator[Names]:
     yield from (state.enter for state in spec.states.values())
-    yield from (event.authority for event in spec.events.values())
     yield from (group.members for group in spec.groups.values())
     for row in spec.transitions:
         yield from (row.source, row.event, row.when, row.unless, row.do)

@@ -20,7 +20,8 @@ def dangling(subject: Subject) -> Found:
         yield from _state(name, scope, inner=False)
     for group in spec.groups.values():
         if not _holds_events(group, scope):
-            yield from (found for name in group.members for found in _state(name, scope, inner=True))
+            members = [name for name in group.members if name.text not in scope.events]
+            yield from (found for name in members for found in _state(name, scope, inner=True))
     for row in spec.transitions:
         for name in row.source:
             group_named = spec.groups.get(name.text)
@@ -45,7 +46,8 @@ def undeclared(subject: Subject) -> Found:
             yield name.at, f"{quoted(name.text)} is a group of states; events and groups of events belong here"
     for group in spec.groups.values():
         if _holds_events(group, scope):
-            yield from (found for name in group.members for found in _event(name, scope, ()))
+            members = [name for name in group.members if name.text not in scope.states]
+            yield from (found for name in members for found in _event(name, scope, ()))
     for kind, used, declared, brought in _methods(scope):
         if declared is None:
             continue
@@ -84,6 +86,8 @@ def _state(name: Name, scope: Scope, inner: bool, others: Iterable[str] = ()) ->
     head, dot, _ = name.text.partition(".")
     if name.text in scope.inner:
         yield name.at, f"{quoted(name.text)} is inside a barrier; lead to {quoted(head)}, the barrier does the rest"
+    elif name.text in scope.spec.groups:
+        yield name.at, f"{quoted(name.text)} is a group, and one state belongs here; name the state"
     elif dot and head in scope.spec.states and scope.spec.states[head].barrier is None:
         yield name.at, f"unknown state {quoted(name.text)}: {quoted(head)} has no barrier; add `barrier: NAME` to it"
     else:

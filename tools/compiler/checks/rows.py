@@ -49,8 +49,9 @@ def _dead(graph: Graph, state: str, event: str | None, rows: list[RowModel]) -> 
         if contradicts(here):
             yield row, "it wants a guard to agree and to disagree; remove it, or one of the two"
         elif earlier is not None:
-            lines = ", ".join(str(line) for line in sorted({rows[first + other].at.line for other in earlier}))
-            yield row, f"line {lines} is taken whenever this one would be; move this row up or remove it"
+            lines = [str(line) for line in sorted({rows[first + other].at.line for other in earlier})]
+            which = f"line {lines[0]}" if len(lines) == 1 else f"one of lines {', '.join(lines)}"
+            yield row, f"{which} is taken whenever this one would be; move this row up or remove it"
         cubes.append(here)
 
 

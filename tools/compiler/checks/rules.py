@@ -62,9 +62,9 @@ _MOST = 200
 def check(subject: Subject, whole: bool) -> list[Finding]:
     """Run every check, with the severities of the spec. `whole` False leaves out those that need all of it."""
     found = list(_severities(subject.spec))
-    for rule in CHECKS:
+    for rule in sorted(CHECKS, key=lambda rule: rule.whole):
         if rule.whole and (not whole or any(finding.rule in _BLIND for finding in found)):
-            continue
+            break
         severity = _severity(rule, subject.spec)
         if severity is not Severity.OFF:
             places = islice(rule.find(subject), _MOST)
