@@ -6,7 +6,7 @@ from typing import Literal
 
 import attrs
 
-from pawl.runtime.records.approvals import ApprovalRequest
+from pawl.runtime.records.approvals import ApprovalRequest, Decision
 from pawl.runtime.records.messages import ToolCall, Usage
 from pawl.runtime.records.tools import ErrorInfo
 
@@ -33,14 +33,6 @@ class StoredAnswer:
     error: ErrorInfo | None = None
 
 
-@attrs.frozen
-class Probe:
-    """Marks that recovery left on calls that are still pending: `run` them, or `ask` about them."""
-
-    tool_call_id: str
-    mark: Literal["run", "ask"]
-
-
 @attrs.frozen(slots=False)
 class ExecutionRecord:
     """One execution as it stands on disk.
@@ -48,7 +40,7 @@ class ExecutionRecord:
     `start_id` is the caller's idempotency id, `token` the commit token of the last barrier. `input`, `context` (the
     durable context, None when the caller gave none) and `result` are content digests. `llm_call_id` is the model call
     that was let go and has no recorded answer. `batch` lists the tool invocations of the model answer
-    `batch_call_id`, in call order. Times are unix seconds.
+    `batch_call_id`, in call order. `run_model`: a resolution said that the lost call was never performed. Times are unix seconds.
     """
 
     execution_id: str
@@ -67,18 +59,19 @@ class ExecutionRecord:
     revision: int
     token: str
     llm_call_id: str | None = None
+    run_model: bool = False
     manifest: Manifest | None = None
     answer: StoredAnswer | None = None
     batch_call_id: str | None = None
     batch: tuple[str, ...] = ()
     request: ApprovalRequest | None = None
+    decisions: tuple[Decision, ...] = ()
     iterations: int = 0
     lost_calls: int = 0
     usage: Usage = attrs.Factory(Usage)
     deadline: float | None = None
     result: str | None = None
     error: ErrorInfo | None = None
-    marks: tuple[Probe, ...] = ()
 
 
 @attrs.frozen

@@ -11,8 +11,9 @@ RecoveryPolicy = Literal["ask", "replay", "probe"]
 
 
 class ToolStatus(StrEnum):
-    """Where a tool call stands on disk. `pending`: dispatched, no outcome recorded."""
+    """Where a tool call stands. `new`: not written yet; `pending`: dispatched, no outcome recorded."""
 
+    NEW = "new"
     AWAITING_APPROVAL = "awaiting_approval"
     AUTHORIZED = "authorized"
     PENDING = "pending"

@@ -1,0 +1,10 @@
+"""The context of the `agent_invocation` machine: every guard and action of its spec, over one frozen value."""
+
+from __future__ import annotations
+
+from pawl.runtime.agent.recovery import Recovery
+from pawl.runtime.agent.stops import Stops
+
+
+class AgentInvocation(Recovery, Stops):
+    """One run as its machine sees it: `Facts`, and what each of its parts may do with them."""

@@ -1,0 +1,263 @@
+"""The input, the model and its answers: what goes out behind ⟨provider_dispatch⟩ and what comes back."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import attrs
+
+from pawl.runtime.agent.barrier_steps import Effects, OpenBarrier, refusing
+from pawl.runtime.agent.effects import CallModel, Emit, LoadContext
+from pawl.runtime.agent.facts import NOTHING, Facts
+from pawl.runtime.agent.payloads import (
+    FilteredText,
+    LlmChunk,
+    LlmCompleted,
+    LlmFailed,
+    LoadedContext,
+)
+from pawl.runtime.agent.transcript import Transcript
+from pawl.runtime.barriers.answers import BarrierAnswer
+from pawl.runtime.barriers.commit import Commit, Written
+from pawl.runtime.fsm.step import Raise
+from pawl.runtime.llm.port import ModelRequest
+from pawl.runtime.records.events import Event, EventKind, durable_events
+from pawl.runtime.records.executions import ExecutionRecord, Manifest
+from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.journal import JournalEntry, JournalKind
+from pawl.runtime.records.messages import Message, ModelAnswer
+from pawl.runtime.records.statuses import moved
+from pawl.runtime.records.tools import ErrorInfo
+
+
+class Committing(Facts):
+    """How a barrier on the execution is made from the draft, and applied when it has committed."""
+
+    def _commit(self, barrier: str, event: str, phase: str, **draft: object) -> tuple[Self, Commit]:
+        """The next revision of the draft as a command; `event` is the status's move in the execution machine."""
+        context, token = self.fresh("commit")
+        record = replace(
+            self.draft,
+            status=moved(self.record.status, event),
+            phase=phase,
+            revision=self.record.revision + 1,
+            token=token,
+            updated_at=self.now,
+            **draft,
+        )
+        before = (self.record.revision, self.record.token)
+        return context, Commit(barrier, self.authority, record, before, self.position, self.journal)
+
+    def _opened(self, command: Commit, **changes: object) -> Self:
+        return replace(self, barrier=OpenBarrier(command), **changes)
+
+    def _applied(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
+        """Live state is what is on disk now; the journal's events are told, each with its position as cursor."""
+        assert self.barrier is not None
+        command = self.barrier.command
+        assert isinstance(command, Commit)
+        written: Written = payload.value
+        return replace(
+            self,
+            record=command.record,
+            draft=command.record,
+            position=written.position,
+            journal=(),
+            barrier=None,
+            held=not command.release,
+        ), tuple(self._told(command.position, command.journal))
+
+    def _told(self, position: int, journal: tuple[JournalEntry, ...]) -> list[Emit]:
+        events: list[Event] = []
+        for place, entry in enumerate(journal, position + 1):
+            body = entry.content.body if entry.content is not None else None
+            events += durable_events(entry.kind, self.agent_id, self.execution_id, place, body, entry.meta)
+        return [Emit(event) for event in events]
+
+    def _recorded(self, llm_call_id: str, status: str, **meta: Any) -> JournalEntry:
+        """A model call as the journal has it."""
+        return self.entry(JournalKind.LLM_CALL_RECORDED, llm_call_id=llm_call_id, status=status, **meta)
+
+
+class Calls(Committing):
+    """Guards and actions about the input, the request and the answer."""
+
+    # guards -------------------------------------------------------------------------------------------------
+
+    def input_passed(self, payload: FilteredText) -> bool:
+        """The filters let the input through."""
+        return payload.blocked is None
+
+    def output_passed(self, payload: FilteredText) -> bool:
+        """The filters let the output through."""
+        return payload.blocked is None
+
+    def tool_call_pending(self, payload: LlmCompleted) -> bool:
+        """The answer asks for tools."""
+        return bool(payload.answer.calls)
+
+    def retry_left(self, payload: LlmFailed) -> bool:
+        """The provider says that nothing was done, and the agent still has retries."""
+        return payload.retry_safe and self.retries < self.agent.model_retries
+
+    # input and context --------------------------------------------------------------------------------------
+
+    def start_input_filter(self, payload: object) -> tuple[Self, Effects]:
+        """Filters run off the loop; an agent without filters passes at once."""
+        return self, (Raise("input_filtered", FilteredText(self.input)),)
+
+    def take_input(self, payload: FilteredText) -> tuple[Self, Effects]:
+        """The filtered input is what the model and later runs see."""
+        entry = self.entry(JournalKind.EXTERNAL_MESSAGE, payload.text)
+        said = Message("user", payload.text)
+        return replace(self, journal=(*self.journal, entry), unsaid=(*self.unsaid, said)), NOTHING
+
+    def start_context(self, payload: object) -> tuple[Self, Effects]:
+        """Read the transcript of earlier runs once; after that the live one grows."""
+        if self.transcript is not None:
+            return self, (Raise("context_ready", LoadedContext()),)
+        if self.position <= 1:
+            return self, (Raise("context_ready", LoadedContext(())),)
+        return self, (LoadContext(self.execution_id),)
+
+    def take_context(self, payload: LoadedContext) -> tuple[Self, Effects]:
+        """What the next request is made of."""
+        known = self.transcript if payload.messages is None else Transcript(payload.messages)
+        assert known is not None
+        return replace(self, transcript=known.grown(self.unsaid), unsaid=()), NOTHING
+
+    # the call -----------------------------------------------------------------------------------------------
+
+    @refusing
+    def prepare_provider_dispatch(self, payload: object) -> tuple[Self, Effects]:
+        """Facts since the last barrier, the manifest, and the identity of the call that is about to be let go."""
+        named, llm_call_id = self.fresh("llm")
+        manifest = Manifest(self.position + len(self.journal))
+        context, command = named._commit(
+            "provider_dispatch",
+            "proceed",
+            "calling_llm",
+            llm_call_id=llm_call_id,
+            run_model=False,
+            manifest=manifest,
+            answer=None,
+            batch_call_id=None,
+            batch=(),
+            request=None,
+            decisions=(),
+        )
+        return context._opened(command, batch=None, answer=None), NOTHING
+
+    def apply_provider_dispatch(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
+        """The call is on record: it may go."""
+        return self._applied(payload)
+
+    def start_llm_call(self, payload: object) -> tuple[Self, Effects]:
+        """Let the call go. Its barrier has committed, and this is the only place that asks for it."""
+        assert self.record.llm_call_id is not None
+        request = ModelRequest(
+            call_id=self.record.llm_call_id,
+            agent_id=self.agent_id,
+            execution_id=self.execution_id,
+            sequence=self.answers + self.record.iterations + 1,
+            model=self.agent.model_name,
+            instructions=self.agent.instructions,
+            messages=self.transcript or (),
+            tools=self.agent.specs,
+        )
+        operations = self.operations | {request.call_id}
+        return replace(self, call=request.call_id, operations=operations), (CallModel(request, self.record.revision),)
+
+    def pass_chunk(self, payload: LlmChunk) -> tuple[Self, Effects]:
+        """A token for listeners; ephemeral, it is on no record."""
+        event = Event(EventKind.TOKEN, self.execution_id, self.agent_id, {"text": payload.text})
+        return self, (Emit(event),)
+
+    def record_answer(self, payload: LlmCompleted) -> tuple[Self, Effects]:
+        """The answer as facts for the next barrier."""
+        answer = payload.answer
+        return self._with_answer(payload.llm_call_id, answer, self.draft), NOTHING
+
+    def _with_answer(self, llm_call_id: str, answer: ModelAnswer, draft: ExecutionRecord) -> Self:
+        usage = attrs.asdict(answer.usage)
+        recorded = self._recorded(llm_call_id, "completed", usage=usage, model=answer.model)
+        calls = [attrs.asdict(call) for call in answer.calls]
+        said = self.entry(JournalKind.ASSISTANT_MESSAGE, answer.text, llm_call_id=llm_call_id, calls=calls)
+        return replace(
+            self,
+            call=None,
+            retries=0,
+            failure=None,
+            answer=answer,
+            journal=(*self.journal, recorded, said),
+            unsaid=(*self.unsaid, Message("assistant", answer.text, answer.calls)),
+            draft=replace(
+                draft,
+                iterations=draft.iterations + 1,
+                lost_calls=0,
+                usage=draft.usage + answer.usage,
+                llm_call_id=None,
+                batch_call_id=llm_call_id,
+            ),
+        )
+
+    def note_llm_failure(self, payload: LlmFailed) -> tuple[Self, Effects]:
+        """The attempt is recorded under its own call id, whether another follows or not."""
+        recorded = self._recorded(payload.llm_call_id, "failed", error=attrs.asdict(payload.error))
+        return replace(
+            self,
+            call=None,
+            retries=self.retries + 1,
+            failure=payload.error,
+            journal=(*self.journal, recorded),
+            draft=replace(self.draft, llm_call_id=None),
+        ), NOTHING
+
+    def record_late_call(self, payload: LlmCompleted | LlmFailed) -> tuple[Self, Effects]:
+        """An answer that came while the run was ending: paid for, so it is recorded, and used for nothing."""
+        if isinstance(payload, LlmFailed):
+            meta: dict[str, Any] = {"error": attrs.asdict(payload.error)}
+            draft = self.draft
+        else:
+            meta = {"usage": attrs.asdict(payload.answer.usage), "late": True}
+            draft = replace(self.draft, usage=self.draft.usage + payload.answer.usage)
+        status = "failed" if isinstance(payload, LlmFailed) else "completed"
+        recorded = self._recorded(payload.llm_call_id, status, **meta)
+        draft = replace(draft, llm_call_id=None)
+        return replace(self, call=None, journal=(*self.journal, recorded), draft=draft), NOTHING
+
+    def forget_lost_call(self, payload: object) -> tuple[Self, Effects]:
+        """The call of a process that is gone: recorded as lost; the next one gets an id of its own."""
+        if self.draft.llm_call_id is None:
+            return self, NOTHING
+        recorded = self._recorded(self.draft.llm_call_id, "lost")
+        draft = replace(self.draft, llm_call_id=None, lost_calls=self.draft.lost_calls + 1)
+        return replace(self, journal=(*self.journal, recorded), draft=draft), NOTHING
+
+    # the output ---------------------------------------------------------------------------------------------
+
+    def start_output_filter(self, payload: object) -> tuple[Self, Effects]:
+        """Filters run off the loop; an agent without filters passes at once."""
+        said = self.answer.text if self.answer is not None else ""
+        return self, (Raise("output_filtered", FilteredText(said)),)
+
+    def take_output(self, payload: FilteredText) -> tuple[Self, Effects]:
+        """What the caller gets."""
+        return replace(self, output=payload.text, failure=None), NOTHING
+
+    def note_exhausted(self, payload: object) -> tuple[Self, Effects]:
+        """The run has used all its model answers."""
+        limit = self.agent.max_iterations
+        error = ErrorInfo("IterationsExhausted", f"the run used its {limit} model answers; raise max_iterations")
+        return replace(self, failure=error), NOTHING
+
+    def iterations_exhausted(self, payload: object) -> bool:
+        """No model answer is left to this run."""
+        return self.draft.iterations >= self.agent.max_iterations
+
+    # delays -------------------------------------------------------------------------------------------------
+
+    def llm_backoff(self) -> float:
+        """Seconds until the model is tried again: 1, 2, 4, …"""
+        doubled: float = 2.0 ** max(0, self.retries - 1)
+        return min(60.0, doubled)

@@ -1,0 +1,87 @@
+"""Everything that a live run knows, as one frozen value; what it may do with that is in the modules beside it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import attrs
+
+from pawl.runtime.agent.barrier_steps import BarrierSteps, Effects
+from pawl.runtime.agent.batch import Batch
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.payloads import Decided, Resolved
+from pawl.runtime.agent.transcript import Transcript
+from pawl.runtime.records.agents import Authority
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
+from pawl.runtime.records.messages import Message, ModelAnswer
+from pawl.runtime.records.tools import ErrorInfo
+
+Status = Literal["completed", "rejected", "failed", "cancelled", "blocked"]
+
+
+@attrs.frozen
+class Ending:
+    """How the run is going to end, frozen when quiescing starts."""
+
+    status: Status
+    output: str | None = None
+    error: ErrorInfo | None = None
+
+
+@attrs.frozen(slots=False, kw_only=True)
+class Facts(BarrierSteps):
+    """The facts of one run.
+
+    `record` is the execution as it stands on disk, `draft` the same with what has happened since; every barrier
+    commits the draft. `journal` and `unsaid` are what happened since the last barrier, for the journal and for the
+    model. `held`: this process owns the agent under `authority`. `call` is the model call in flight, `operations`
+    the physical work that quiescence waits for.
+    """
+
+    agent: Agent
+    record: ExecutionRecord
+    draft: ExecutionRecord
+    authority: Authority
+    input: str = ""
+    context: dict[str, Any] = attrs.Factory(dict)
+    held: bool = False
+    position: int = 0
+    answers: int = 0
+    transcript: Transcript | None = None
+    journal: tuple[JournalEntry, ...] = ()
+    unsaid: tuple[Message, ...] = ()
+    call: str | None = None
+    retries: int = 0
+    operations: frozenset[str] = frozenset()
+    answer: ModelAnswer | None = None
+    batch: Batch | None = None
+    deciding: Decided | None = None
+    resolution: Resolved | None = None
+    failure: ErrorInfo | None = None
+    blocked: ErrorInfo | None = None
+    rejection: str | None = None
+    output: str | None = None
+    ending: Ending | None = None
+    drain_until: float = 0.0
+    repairs: int = 0
+    late_stop: bool = False
+    adopted: bool = False
+
+    @property
+    def repaired(self) -> bool:
+        """Whether a refused outcome was already replaced by a failure."""
+        return self.repairs > 0
+
+    def entry(self, kind: JournalKind, body: str | None = None, **meta: Any) -> JournalEntry:
+        """A journal record of this run. Raises UnicodeEncodeError for a body that is not Unicode text."""
+        content = Content.of(body) if body is not None else None
+        return JournalEntry(kind, self.execution_id, self.now, content, meta)
+
+
+NOTHING: Effects = ()
+
+
+def error_info(error: BaseException) -> ErrorInfo:
+    """An exception as data; text that is no Unicode is escaped, so that it can be written."""
+    return ErrorInfo(type(error).__name__, str(error).encode(errors="backslashreplace").decode())

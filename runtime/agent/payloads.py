@@ -1,0 +1,162 @@
+"""What the events of the machines carry: values only, each with the ids that its authority is checked by."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import attrs
+
+from pawl.runtime.records.approvals import Decision
+from pawl.runtime.records.executions import ExecutionRecord, StopIntent
+from pawl.runtime.records.messages import Message, ModelAnswer
+from pawl.runtime.records.tools import ErrorInfo, StoredTool, ToolOutcome, ToolRow
+
+StopReason = Literal["cancel", "deadline", "listener", "error", "lost"]
+
+
+@attrs.frozen
+class Stop:
+    """Why a run is asked to stop."""
+
+    reason: StopReason
+    error: ErrorInfo | None = None
+
+
+@attrs.frozen
+class FilteredText:
+    """A filter's answer: the text that goes on, or why it was blocked."""
+
+    text: str
+    blocked: str | None = None
+
+
+@attrs.frozen
+class WorkFailed:
+    """Work off the loop raised."""
+
+    error: ErrorInfo
+
+
+@attrs.frozen
+class LoadedContext:
+    """The transcript as the store has it; None where the live one is current."""
+
+    messages: tuple[Message, ...] | None = None
+
+
+@attrs.frozen
+class LlmCompleted:
+    """A model's answer to the call `llm_call_id`, dispatched at `revision`."""
+
+    llm_call_id: str
+    revision: int
+    answer: ModelAnswer
+
+
+@attrs.frozen
+class LlmFailed:
+    """The call failed; `retry_safe` when the provider says that nothing was done."""
+
+    llm_call_id: str
+    revision: int
+    error: ErrorInfo
+    retry_safe: bool = False
+
+
+@attrs.frozen
+class LlmChunk:
+    """A piece of an answer that is being streamed."""
+
+    llm_call_id: str
+    revision: int
+    text: str
+
+
+@attrs.frozen
+class ProbeAnswer:
+    """What a tool's probe said of a call that may have run; `result` only when it was found."""
+
+    tool_invocation_id: str
+    result: str | None = None
+
+
+@attrs.frozen
+class ChildNews:
+    """A child's row as it stands, and the text that a model would get for it."""
+
+    tool_invocation_id: str
+    row: ToolRow
+    text: str = ""
+
+
+@attrs.frozen
+class Decided:
+    """Decisions about the pending request, from whoever may decide; `revision` is that which they were made on."""
+
+    request_id: str
+    revision: int
+    decisions: tuple[Decision, ...]
+
+
+@attrs.frozen
+class Resolved:
+    """An application's answer about an unknown effect. `subject` is a tool call id, or "model"."""
+
+    subject: str
+    revision: int
+    outcome: Literal["succeeded", "failed", "not_performed"]
+    result: str | None = None
+    answer: ModelAnswer | None = None
+    error: ErrorInfo | None = None
+
+
+@attrs.frozen
+class Recovered:
+    """All that is on record of one execution: what a later process starts from.
+
+    `position` and `answers` are the agent's, `input` and `output` are bodies, `context` is decoded JSON, `messages`
+    the transcript that a model would see.
+    """
+
+    record: ExecutionRecord | None
+    position: int = 0
+    answers: int = 0
+    input: str = ""
+    output: str | None = None
+    context: dict[str, Any] = attrs.Factory(dict)
+    messages: tuple[Message, ...] = ()
+    tools: tuple[StoredTool, ...] = ()
+    intent: StopIntent | None = None
+
+
+@attrs.frozen
+class Authorized:
+    """A policy's answer for one call."""
+
+    tool_invocation_id: str
+    decision: Literal["allow", "ask", "reject", "failed", "cancelled"]
+    reason: str = ""
+
+
+@attrs.frozen
+class Approval:
+    """A person's decision, applied to one call; `arguments` replace the call's own."""
+
+    message: str = ""
+    arguments: dict[str, Any] | None = None
+
+
+@attrs.frozen
+class Dispatch:
+    """The batch's barrier has committed: run, as attempt number `attempt`."""
+
+    attempt: int
+
+
+@attrs.frozen
+class ToolEnded:
+    """A tool body has physically ended."""
+
+    tool_invocation_id: str
+    attempt: int
+    outcome: ToolOutcome

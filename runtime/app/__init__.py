@@ -1,0 +1,1 @@
+"""What applications hold: `Runtime`, `AgentHandle`, `Execution`, and their blocking twins."""

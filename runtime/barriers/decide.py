@@ -1,0 +1,82 @@
+"""Decisions about an approval request: which are new, what they make of the record, and proof of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from pawl.runtime.records.approvals import Decision, Receipt, Verdict
+from pawl.runtime.records.canonical import canonical, digest
+from pawl.runtime.records.errors import AlreadyDecided, InvalidArguments, StaleRequest
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.journal import JournalEntry, JournalKind
+
+
+def undecided(record: ExecutionRecord) -> tuple[str, ...]:
+    """The tool call ids of the pending request that nobody has decided."""
+    if record.request is None:
+        return ()
+    decided = {decision.tool_call_id for decision in record.decisions}
+    return tuple(item.tool_call_id for item in record.request.items if item.tool_call_id not in decided)
+
+
+def fully_decided(record: ExecutionRecord, rejection_ends: bool) -> bool:
+    """Whether the run can go on: everything is decided, or a rejection has made the rest moot."""
+    rejected = any(decision.verdict is Verdict.REJECTED for decision in record.decisions)
+    return not undecided(record) or (rejection_ends and rejected)
+
+
+def receipts(record: ExecutionRecord, decisions: Sequence[Decision], now: float) -> tuple[Receipt, ...]:
+    """One receipt a decision, named after the request and the item: deciding again finds the same one."""
+    assert record.request is not None
+    return tuple(
+        Receipt(
+            f"receipt-{digest(canonical([record.request.id, decision.tool_call_id]))[7:39]}",
+            record.request.id,
+            decision,
+            now,
+        )
+        for decision in decisions
+    )
+
+
+def approval_entry(record: ExecutionRecord, decisions: Sequence[Decision], now: float) -> JournalEntry:
+    """The decisions as the journal has them."""
+    assert record.request is not None
+    meta = {"request_id": record.request.id, "decisions": [_plain(decision) for decision in decisions]}
+    return JournalEntry(JournalKind.APPROVAL_DECIDED, record.execution_id, now, None, meta)
+
+
+def _plain(decision: Decision) -> dict[str, object]:
+    return {**attrs.asdict(decision), "verdict": str(decision.verdict)}
+
+
+def to_commit(
+    record: ExecutionRecord, request_id: str, decisions: Sequence[Decision], earlier: Sequence[Receipt]
+) -> tuple[Decision, ...]:
+    """The decisions that are not on record yet.
+
+    The same decision again is not new; a different one raises AlreadyDecided. Raises StaleRequest when `request_id`
+    is not the pending request and knows no receipts, InvalidArguments for an item that the request does not have.
+    """
+    known = {receipt.decision.tool_call_id: receipt.decision for receipt in earlier}
+    fresh: dict[str, Decision] = {}
+    for decision in decisions:
+        before = known.get(decision.tool_call_id) or fresh.get(decision.tool_call_id)
+        if before is None:
+            fresh[decision.tool_call_id] = decision
+        elif (before.verdict, before.edit) != (decision.verdict, decision.edit):
+            raise AlreadyDecided(decision.tool_call_id, str(before.verdict))
+    if not fresh:
+        return ()
+    if record.request is None or record.request.id != request_id:
+        raise StaleRequest(
+            f"request {request_id} is not the pending request of execution {record.execution_id}; "
+            "look up the current one and decide that"
+        )
+    items = {item.tool_call_id for item in record.request.items}
+    for name in fresh:
+        if name not in items:
+            raise InvalidArguments(f"request {request_id} has no item {name!r}; it has {', '.join(sorted(items))}")
+    return tuple(fresh.values())

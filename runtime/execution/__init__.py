@@ -1,0 +1,1 @@
+"""The pure heart, the live executions, ownership and recovery."""

@@ -1,0 +1,301 @@
+"""The heart: `decide(live, message)` is the new live value and what is to be done. It awaits nothing, reads no clock.
+
+Authority is settled here, at one door, before any table is read: a message of another session, another revision,
+or another call, token or attempt changes nothing. Inside, parent and children are two tables that send each other
+events; those are delivered before the next message from outside.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from pawl.generated import agent_invocation, tool_invocation
+from pawl.runtime.agent.agent_invocation import AgentInvocation
+from pawl.runtime.agent.batch import Rank
+from pawl.runtime.agent.effects import Lost, Notify, Spawn, Tell
+from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.agent.tool_invocation import ToolInvocation
+from pawl.runtime.fsm.errors import UnhandledEvent
+from pawl.runtime.fsm.step import Arm, Disarm, Step, advance, enter
+from pawl.runtime.fsm.table import Kind, Row, Taken
+from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.tools import ErrorInfo, ToolRow
+
+AGENT = agent_invocation.MACHINE
+TOOL = tool_invocation.MACHINE
+AgentState = agent_invocation.State
+ToolState = tool_invocation.State
+
+
+@attrs.frozen
+class Child:
+    """One live child session."""
+
+    state: ToolState
+    invocation: ToolInvocation
+
+
+@attrs.frozen(slots=False)
+class Live:
+    """One execution that this process runs: an immutable value, replaced by `decide` only."""
+
+    state: AgentState
+    invocation: AgentInvocation
+    children: Mapping[str, Child] = attrs.Factory(dict)
+
+    @property
+    def session(self) -> str:
+        """This incarnation's identity."""
+        return self.invocation.session
+
+    @property
+    def execution_id(self) -> str:
+        """The execution's id."""
+        return self.invocation.execution_id
+
+
+@attrs.frozen
+class Message:
+    """Something that happened, for one session. `child` names a tool invocation; `settles` the operation it ends."""
+
+    session: str
+    event: str
+    payload: object
+    now: float
+    child: str | None = None
+    settles: str | None = None
+
+
+@attrs.frozen
+class ArmTimer:
+    """Post `event` to the same session after `seconds`."""
+
+    child: str | None
+    state: str
+    event: str
+    seconds: float
+
+
+@attrs.frozen
+class DisarmTimer:
+    """Forget the timer of that state."""
+
+    child: str | None
+    state: str
+
+
+@attrs.frozen
+class Move:
+    """One row taken, for traces: which machine (None the agent's, else the tool invocation), from, event, to."""
+
+    child: str | None
+    source: str
+    event: str | None
+    target: str | None
+
+
+@attrs.frozen
+class Decision:
+    """What one message did. `dropped` names an event whose authority had ended, or that was stale here."""
+
+    live: Live
+    effects: tuple[object, ...] = ()
+    moves: tuple[Move, ...] = ()
+    dropped: str | None = None
+    refused: UnhandledEvent | None = None
+
+
+def begin(invocation: AgentInvocation, payload: object, state: AgentState | None = None) -> Decision:
+    """Start a session: at the initial state, or at `state` (recovery)."""
+    work = _Work(Live(state or AGENT.initial, invocation), invocation.now)
+    work.enter(state or AGENT.initial, payload)
+    work.run()
+    return work.decision()
+
+
+def decide(live: Live, message: Message) -> Decision:
+    """Deliver `message`. Pure: the same two values give the same decision, always."""
+    if message.session != live.session:
+        return Decision(live, dropped=message.event)
+    work = _Work(live, message.now)
+    if message.settles is not None:
+        work.settle(message.settles)
+    try:
+        taken = work.deliver(message.child, message.event, message.payload, outside=True)
+    except UnhandledEvent as refused:
+        return attrs.evolve(work.decision(), refused=refused)
+    if message.settles is not None and taken is not Taken.MOVED:
+        work.inside.append((None, "operation_settled", None))
+    work.run()
+    return work.decision()
+
+
+class _Work:
+    """One decision in the making: mutable, and seen by nobody until it is done."""
+
+    def __init__(self, live: Live, now: float) -> None:
+        self.live, self.now = live, now
+        self.effects: list[object] = []
+        self.moves: list[Move] = []
+        self.inside: deque[tuple[str | None, str, object]] = deque()
+        self.dropped: str | None = None
+
+    def decision(self) -> Decision:
+        return Decision(self.live, tuple(self.effects), tuple(self.moves), self.dropped)
+
+    def run(self) -> None:
+        """Deliver what parent and children have to say to each other."""
+        while self.inside:
+            self.deliver(*self.inside.popleft())
+
+    def settle(self, operation: str) -> None:
+        """A physical operation or a submission has ended, whatever its result means."""
+        invocation = self.live.invocation
+        if operation in invocation.operations:
+            invocation = replace(invocation, operations=invocation.operations - {operation})
+        if operation in invocation.unanswered:
+            invocation = replace(invocation, unanswered=invocation.unanswered - {operation})
+        if invocation is not self.live.invocation:
+            self.live = replace(self.live, invocation=invocation)
+
+    def enter(self, state: AgentState, payload: object) -> None:
+        step = enter(AGENT, state, self.live.invocation, payload)
+        self._agent_stepped(step, None)
+
+    def deliver(self, child: str | None, event: str, payload: object, outside: bool = False) -> Taken:
+        if child is not None:
+            return self._to_child(child, event, payload, outside)
+        live = self.live
+        if outside and not _current_for_agent(live, event, payload):
+            return self._drop(event)
+        invocation = live.invocation
+        if invocation.now != self.now:
+            invocation = replace(invocation, now=self.now)
+        step = advance(AGENT, live.state, invocation, event, payload)
+        self._agent_stepped(step, event)
+        return step.taken if step.taken is not Taken.STALE else self._drop(event)
+
+    def _to_child(self, name: str, event: str, payload: object, outside: bool) -> Taken:
+        child = self.live.children.get(name)
+        if child is None and not outside:
+            child = _restored(self.live, name)
+        if child is None or (outside and not _current_for_child(child, event, payload)):
+            return self._drop(event)
+        invocation = replace(child.invocation, now=self.now)
+        step = advance(TOOL, child.state, invocation, event, payload)
+        self._child_stepped(name, step, event)
+        return step.taken if step.taken is not Taken.STALE else self._drop(event)
+
+    def _drop(self, event: str) -> Taken:
+        self.dropped = event
+        return Taken.STALE
+
+    def _agent_stepped(self, step: Step[AgentState, AgentInvocation], event: str | None) -> None:
+        self.live = replace(self.live, state=step.state, invocation=step.context)
+        self._trace(None, step.rows)
+        for effect in step.effects:
+            match effect:
+                case Spawn(row):
+                    self._spawn(row)
+                case Tell(name, asked, payload):
+                    self.inside.append((name, asked, payload))
+                case Arm(state, due, seconds):
+                    self.effects.append(ArmTimer(None, state, due, seconds))
+                case Disarm(state):
+                    self.effects.append(DisarmTimer(None, state))
+                case _:
+                    self.effects.append(effect)
+
+    def _child_stepped(self, name: str, step: Step[ToolState, ToolInvocation], event: str | None) -> None:
+        self.live = replace(self.live, children={**self.live.children, name: Child(step.state, step.context)})
+        self._trace(name, step.rows)
+        for effect in step.effects:
+            match effect:
+                case Notify(news, payload):
+                    self.inside.append((None, news, payload))
+                case Lost(owner):
+                    self.inside.append((None, "ownership_lost", Stop("lost", ErrorInfo("Superseded", owner or ""))))
+                case Arm(state, due, seconds):
+                    self.effects.append(ArmTimer(name, state, due, seconds))
+                case Disarm(state):
+                    self.effects.append(DisarmTimer(name, state))
+                case _:
+                    self.effects.append(effect)
+
+    def _spawn(self, row: ToolRow) -> None:
+        """A new child; those of the batch before it are over."""
+        ended = {Kind.FINAL, Kind.HALT}
+        kept = {name: child for name, child in self.live.children.items() if TOOL.state[child.state].kind not in ended}
+        self.live = replace(self.live, children=kept)
+        step = enter(TOOL, TOOL.initial, _child_context(self.live.invocation, row, None), None)
+        self._child_stepped(row.tool_invocation_id, step, None)
+
+    def _trace(self, child: str | None, rows: tuple[Row[Any, Any], ...]) -> None:
+        for row in rows:
+            self.moves.append(Move(child, row.source, row.event, row.target))
+
+
+def _child_context(parent: AgentInvocation, row: ToolRow, body: str | None) -> ToolInvocation:
+    return ToolInvocation(
+        session=f"{parent.session}.{row.index}.{row.tool_invocation_id[-6:]}",
+        execution_id=parent.execution_id,
+        agent_id=parent.agent_id,
+        now=parent.now,
+        agent=parent.agent,
+        authority=parent.authority,
+        row=row,
+        body=body,
+    )
+
+
+
+def _restored(live: Live, name: str) -> Child | None:
+    """The child that a stored row is: at the wait state where its last incarnation ended. Nothing runs or is told."""
+    fact = live.invocation.batch.find(name) if live.invocation.batch is not None else None
+    if fact is None or fact.rank is Rank.TERMINAL:
+        return None
+    state = ToolState.AWAITING_APPROVAL if fact.row.status == "awaiting_approval" else ToolState.AUTHORIZED
+    return Child(state, _child_context(live.invocation, fact.row, None))
+
+
+def _current_for_agent(live: Live, event: str, payload: Any) -> bool:
+    """Whether what the event was about is still what this session is about."""
+    info = AGENT.event.get(event)
+    if info is None:
+        return True
+    invocation = live.invocation
+    if "revision" in info.authority and payload.revision != invocation.record.revision:
+        return False
+    match info.correlate:
+        case "llm_call_id":
+            return bool(payload.llm_call_id == invocation.call)
+        case "tool_invocation_id":
+            return invocation.batch is not None and invocation.batch.find(payload.tool_invocation_id) is not None
+        case "token":
+            return _awaits(invocation, payload)
+        case _:
+            return True
+
+
+def _current_for_child(child: Child, event: str, payload: Any) -> bool:
+    info = TOOL.event.get(event)
+    match info.correlate if info is not None else None:
+        case "tool_invocation_id":
+            row = child.invocation.row
+            return payload.tool_invocation_id == row.tool_invocation_id and (
+                getattr(payload, "attempt", row.attempt) == row.attempt
+            )
+        case "token":
+            return _awaits(child.invocation, payload)
+        case _:
+            return True
+
+
+def _awaits(context: AgentInvocation | ToolInvocation, payload: Any) -> bool:
+    """Answers are correlated by commit token and kind: a late commit answer is no read-back."""
+    barrier = context.barrier
+    return barrier is not None and barrier.command.token == payload.token and barrier.reading == payload.reading

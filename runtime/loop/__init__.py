@@ -1,0 +1,1 @@
+"""The single writer's tools: inbox, environment port, offload pool."""

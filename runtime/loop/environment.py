@@ -1,0 +1,123 @@
+"""The environment port: clock, ids, scheduling and work off the loop; and its asyncio implementation.
+
+Everything that is not a fold over values comes through here, so that a simulator can stand in its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+from pawl.runtime.loop.pool import Job, OffloadPool
+
+T = TypeVar("T")
+
+
+class Cancellable(Protocol):
+    """Something that can be called off."""
+
+    def cancel(self) -> object:
+        """Call it off; harmless when it is over."""
+
+
+class Environment(Protocol):
+    """What a runtime needs of the world. All but `wake` is called on the loop only."""
+
+    def now(self) -> float:
+        """Unix seconds."""
+
+    def new_id(self) -> str:
+        """A name that nothing else has, in any process."""
+
+    def wake(self, callback: Callable[[], None]) -> None:
+        """Run `callback` on the loop soon; callable from any thread. Raises RuntimeError when the loop is gone."""
+
+    def later(self, seconds: float, callback: Callable[[], None]) -> Cancellable:
+        """Run `callback` on the loop after `seconds`."""
+
+    def offload(self, body: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> Cancellable:
+        """Run blocking `body` on the bounded pool; `done` runs on the loop when it has physically ended.
+
+        Raises Backpressure when too much is waiting. Cancelling skips a body that has not begun.
+        """
+
+    def spawn(
+        self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]
+    ) -> Cancellable:
+        """Run a coroutine; `done` runs on the loop when it has physically ended, also after a cancellation."""
+
+    def future(self) -> asyncio.Future[Any]:
+        """A future of the loop."""
+
+    async def close(self) -> None:
+        """Let go of threads; bodies that still run are not waited for."""
+
+
+class AsyncioEnvironment:
+    """The production environment, on the running event loop. `workers` threads run blocking code, `backlog` waits."""
+
+    def __init__(self, *, workers: int = 32, backlog: int = 10_000) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._pool = OffloadPool(workers, backlog)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return time.time()
+
+    def new_id(self) -> str:
+        """32 random hex digits."""
+        return uuid.uuid4().hex
+
+    def wake(self, callback: Callable[[], None]) -> None:
+        """Thread-safe."""
+        self._loop.call_soon_threadsafe(callback)
+
+    def later(self, seconds: float, callback: Callable[[], None]) -> Cancellable:
+        """On the loop's monotonic clock."""
+        return self._loop.call_later(seconds, callback)
+
+    def offload(self, body: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> Job:
+        """On a daemon thread of the pool."""
+
+        def ended(value: T | None, error: BaseException | None) -> None:
+            try:
+                self._loop.call_soon_threadsafe(done, value, error)
+            except RuntimeError:
+                return  # the loop is gone, and with it everything that could have used the result
+
+        return self._pool.submit(body, ended)
+
+    def spawn(
+        self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]
+    ) -> asyncio.Task[T]:
+        """As a task of the running loop."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+
+        def ended(task: asyncio.Task[T]) -> None:
+            self._tasks.discard(task)
+            if task.cancelled():
+                done(None, asyncio.CancelledError())
+            else:
+                error = task.exception()
+                done(None if error is not None else task.result(), error)
+
+        task.add_done_callback(ended)
+        return task
+
+    def future(self) -> asyncio.Future[Any]:
+        """A future of the running loop."""
+        return self._loop.create_future()
+
+    async def close(self) -> None:
+        """Cancel what still runs as tasks, and let the threads go."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=1.0)
+        self._pool.close()

@@ -1,0 +1,67 @@
+"""The inbox: every message of one runtime, in one order, handled one at a time on the loop."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from pawl.runtime.loop.environment import Environment
+
+M = TypeVar("M")
+
+_log = logging.getLogger("pawl.loop")
+
+
+class Inbox(Generic[M]):
+    """Messages from any thread; `handle` gets them on the loop and awaits nothing.
+
+    A batch of answers from the store's thread wakes the loop once.
+    """
+
+    def __init__(self, environment: Environment, handle: Callable[[M], None]) -> None:
+        self._environment, self._handle = environment, handle
+        self._messages: deque[M] = deque()
+        self._awake = False
+        self._closed = False
+        self._draining = False
+        self.deepest = 0
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def post(self, message: M) -> bool:
+        """Add a message, from any thread. False when the inbox is closed: the message is not taken."""
+        if self._closed:
+            return False
+        self._messages.append(message)
+        # Two threads may both see False here and wake the loop twice: harmless. Neither can miss a wake-up, because
+        # `_drain` clears the flag before it looks at the messages.
+        if not self._awake:
+            self._awake = True
+            try:
+                self._environment.wake(self._drain)
+            except RuntimeError:
+                return False
+        return True
+
+    def _drain(self) -> None:
+        assert not self._draining, "the loop was re-entered while it was handling a message"
+        self._awake = False
+        self._draining = True
+        try:
+            self.deepest = max(self.deepest, len(self._messages))
+            while self._messages:
+                message = self._messages.popleft()
+                try:
+                    self._handle(message)
+                except Exception:
+                    _log.exception("a message could not be handled: %r", message)
+        finally:
+            self._draining = False
+
+    def close(self) -> None:
+        """Take nothing more; what is queued is dropped."""
+        self._closed = True
+        self._messages.clear()
