@@ -124,6 +124,8 @@ class Builder:
             frame.has_key, frame.key = True, self._key(node, frame) if usable else None
         else:
             key, frame.has_key, frame.key = frame.key, False, None
+            if key is not None and isinstance(node, Scalar) and node.plain and not node.text:
+                node = attrs.evolve(node, at=key.at)  # where nothing stands, the two parsers see it in two places
             if key is not None and usable:
                 frame.entries[key.text] = (key, node)
 
