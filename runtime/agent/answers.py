@@ -1,0 +1,70 @@
+"""The one check between a provider and the rest: a model answer is what it claims to be, and usable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import NoReturn
+
+import attrs
+
+from pawl.runtime.records.errors import MalformedModelAnswer
+from pawl.runtime.records.messages import ModelAnswer, ToolCall, Usage
+
+
+def normalise(answer: object, provider: str = "the provider") -> ModelAnswer:
+    """`answer` with proper types and unique call ids: an empty or repeated id becomes `call_<n>`.
+
+    The same answer is always normalised the same way. Unknown tools and bad arguments are left alone: they answer
+    the model. Raises MalformedModelAnswer.
+    """
+    if not isinstance(answer, ModelAnswer):
+        _malformed(provider, f"a {type(answer).__name__} was returned, not a ModelAnswer")
+    _text(provider, "text", answer.text)
+    if answer.model is not None:
+        _text(provider, "model", answer.model)
+    _check_usage(provider, answer.usage)
+    if not isinstance(answer.calls, tuple | list):
+        _malformed(provider, f"calls is a {type(answer.calls).__name__}, not a tuple of ToolCall")
+    for place, call in enumerate(answer.calls):
+        _check_call(provider, place, call)
+    return attrs.evolve(answer, calls=tuple(_named(answer.calls)))
+
+
+def _named(calls: tuple[ToolCall, ...]) -> Iterator[ToolCall]:
+    given = {call.id for call in calls}
+    free = (f"call_{number}" for number in count(1) if f"call_{number}" not in given)
+    seen = {""}
+    for call in calls:
+        yield attrs.evolve(call, id=next(free)) if call.id in seen else call
+        seen.add(call.id)
+
+
+def _check_call(provider: str, place: int, call: object) -> None:
+    if not isinstance(call, ToolCall):
+        _malformed(provider, f"calls[{place}] is a {type(call).__name__}, not a ToolCall")
+    for field in ("id", "name", "arguments"):
+        _text(provider, f"calls[{place}].{field}", getattr(call, field))
+    if not call.name:
+        _malformed(provider, f"calls[{place}] names no tool")
+
+
+def _check_usage(provider: str, usage: object) -> None:
+    if not isinstance(usage, Usage):
+        _malformed(provider, f"usage is a {type(usage).__name__}, not a Usage")
+    for name, value in (("input", usage.input), ("output", usage.output)):
+        if type(value) is not int or value < 0:
+            _malformed(provider, f"usage.{name} is {value!r:.40}, not a count of tokens")
+
+
+def _text(provider: str, where: str, value: object) -> None:
+    if not isinstance(value, str):
+        _malformed(provider, f"{where} is a {type(value).__name__}, not text")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        _malformed(provider, f"{where} is not Unicode text (a lone surrogate at character {error.start})")
+
+
+def _malformed(provider: str, what: str) -> NoReturn:
+    raise MalformedModelAnswer(f"{provider}: the answer cannot be used: {what}")

@@ -1,0 +1,133 @@
+"""Who may let a tool call run: nobody is asked, a person is, or a policy decides."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Literal, TypeAlias, cast
+
+import attrs
+
+from pawl.runtime.agent.freeze import freeze
+from pawl.runtime.records.errors import InvalidArguments
+
+Permission = Literal["allow", "ask", "reject"]
+
+
+@attrs.frozen
+class ApprovalQuery:
+    """What a policy is asked about. Values only: the JSON parts are deep-frozen, nothing in here is alive."""
+
+    agent_id: str
+    definition: str
+    version: int
+    execution_id: str
+    tool: str
+    tool_call_id: str
+    arguments: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze)
+    durable_context: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze)
+
+
+@attrs.frozen
+class Authorization:
+    """What is permitted, and why: the reason is shown to the person who is asked, or to the model."""
+
+    permission: Permission
+    reason: str = ""
+
+
+PolicyAnswer: TypeAlias = bool | Permission | tuple[bool | Permission, str] | Authorization
+"""True asks a person and False allows, as in `approval=True`; a tuple adds a reason."""
+
+Policy: TypeAlias = Callable[[ApprovalQuery], PolicyAnswer | Awaitable[PolicyAnswer]]
+ApprovalRule: TypeAlias = bool | Permission | Policy
+
+_PERMISSIONS: Final = ("allow", "ask", "reject")
+
+
+@attrs.frozen
+class Approval:
+    """The rule of one tool: `fixed`, or else a `policy`. A policy that fails in any way leaves it to a person."""
+
+    fixed: Authorization | None = None
+    policy: Policy | None = None
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the policy is `async def`: then it is asked with `ask_async`."""
+        return self.policy is not None and is_async(self.policy)
+
+    def ask(self, query: ApprovalQuery) -> Authorization:
+        """Ask a synchronous policy. Never raises: what goes wrong is asked of a person, with the reason."""
+        if self.fixed is not None:
+            return self.fixed
+        try:
+            answer = self._policy(query)
+            if inspect.isawaitable(answer):
+                close = getattr(answer, "close", None)
+                if close:
+                    close()
+                raise TypeError("it returned an awaitable; make the policy `async def`")
+            return read_answer(answer)
+        except Exception as error:
+            return _closed(error)
+
+    async def ask_async(self, query: ApprovalQuery) -> Authorization:
+        """Ask any policy on the event loop. Raises CancelledError only."""
+        if self.fixed is not None:
+            return self.fixed
+        try:
+            answer = self._policy(query)
+            return read_answer(await answer if inspect.isawaitable(answer) else answer)
+        except Exception as error:
+            return _closed(error)
+
+    @property
+    def _policy(self) -> Policy:
+        assert self.policy is not None
+        return self.policy
+
+
+def approval_of(rule: object, where: str) -> Approval:
+    """The `approval=` of a tool. Raises InvalidArguments."""
+    if isinstance(rule, Approval):
+        return rule
+    if callable(rule) and not isinstance(rule, type):
+        return Approval(policy=cast(Policy, rule))
+    try:
+        return Approval(fixed=read_answer(rule))
+    except TypeError:
+        raise InvalidArguments(
+            f"{where}: approval={rule!r:.60} is unknown; give False or 'allow', True or 'ask', 'reject', "
+            "or a function of an ApprovalQuery that returns one of these"
+        ) from None
+
+
+def read_answer(answer: object) -> Authorization:
+    """What a policy answered. Raises TypeError for anything but a PolicyAnswer."""
+    if isinstance(answer, Authorization):
+        permission, reason = answer.permission, answer.reason
+    elif isinstance(answer, tuple) and len(answer) == 2:
+        permission, reason = answer
+    else:
+        permission, reason = cast(Permission, answer), ""
+    if isinstance(permission, bool):
+        permission = "ask" if permission else "allow"
+    if not isinstance(permission, str) or permission not in _PERMISSIONS or not isinstance(reason, str):
+        raise TypeError(f"the answer {answer!r:.80} is none of 'allow', 'ask', 'reject', True, False, (one, 'reason')")
+    # A StrEnum member is one of them too; the stored word is plain text.
+    return Authorization(cast(Permission, str.__str__(permission)), reason)
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling `function` gives a coroutine: functions, methods, partials and objects with `__call__`."""
+    while hasattr(function, "func") and hasattr(function, "keywords"):  # functools.partial
+        function = function.func
+    return inspect.iscoroutinefunction(function) or (
+        not inspect.isroutine(function) and inspect.iscoroutinefunction(type(function).__call__)
+    )
+
+
+def _closed(error: Exception) -> Authorization:
+    text = f"the approval policy failed: {type(error).__name__}: {error}"
+    return Authorization("ask", text.encode("utf-8", "backslashreplace").decode()[:500])

@@ -1,0 +1,138 @@
+"""Arguments of a tool call: from the text that a model wrote to keyword arguments."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+import attrs
+
+from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.shapes import Mismatch, Shape, got
+from pawl.runtime.records.errors import InvalidArguments
+
+_DEEPEST: Final = 64
+"""Levels of nesting in arguments; far above any real call, far below what a JSON reader survives."""
+
+_SHOWN: Final = 6
+"""Problems that one error names."""
+
+
+@attrs.frozen
+class Parameters:
+    """What a tool takes: `shape` reads the arguments as one object; `context` names the ToolContext parameter."""
+
+    tool: str
+    shape: Shape
+    context: str | None = None
+
+    def validate(self, raw_json: str) -> dict[str, Any]:
+        """Canonical JSON arguments from model text; empty text is an empty object. Raises InvalidArguments."""
+        try:
+            return self._read(parse_object(raw_json))[0]
+        except Mismatch as mismatch:
+            raise self._invalid(mismatch) from None
+
+    def validate_value(self, arguments: object) -> dict[str, Any]:
+        """The same for arguments given as data: edited by a person, read back from a store. Raises InvalidArguments."""
+        try:
+            return self._read(plain(arguments))[0]
+        except Mismatch as mismatch:
+            raise self._invalid(mismatch) from None
+
+    def bind(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+        """Keyword arguments with Python values, and the context where it is wanted. Raises InvalidArguments."""
+        try:
+            values = self._read(plain(arguments))[1]
+        except Mismatch as mismatch:
+            raise self._invalid(mismatch) from None
+        return values if self.context is None else {**values, self.context: context}
+
+    def _read(self, arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        if type(arguments) is not dict:
+            raise Mismatch(f"the arguments must be a JSON object, got {got(arguments)}")
+        return self.shape.read(arguments, "")
+
+    def _invalid(self, mismatch: Mismatch) -> InvalidArguments:
+        problems = list(mismatch.problems[:_SHOWN])
+        if len(mismatch.problems) > _SHOWN:
+            problems.append(f"and {len(mismatch.problems) - _SHOWN} more")
+        return InvalidArguments(f"invalid arguments for {self.tool}: {'; '.join(problems)}")
+
+
+def parse_object(raw_json: object) -> Any:
+    """Read model text strictly: no duplicate names, no NaN, no deep nesting, Unicode only. Raises Mismatch."""
+    if not isinstance(raw_json, str):
+        raise Mismatch(f"the arguments must be JSON text, got a {type(raw_json).__name__}")
+    if not raw_json.strip():
+        return {}
+    try:
+        value = json.loads(raw_json, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except RecursionError:
+        raise Mismatch("the arguments are nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise Mismatch(
+            f"the arguments are not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    except ValueError:  # the only other one: Python refuses to read integers of thousands of digits
+        raise Mismatch("the arguments hold a number of thousands of digits") from None
+    return plain(value)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        raise Mismatch(f"the name {twice!r:.60} is given twice in one object")
+    return made
+
+
+def _no_constant(text: str) -> Any:
+    raise Mismatch(f"{text} is not JSON; leave the value out or write null")
+
+
+def plain(value: object) -> Any:
+    """A copy of `value` in plain dicts, lists and scalars; tuples become lists. Raises Mismatch: it is not JSON."""
+    return _plain(value, "", 0)
+
+
+def _plain(value: Any, path: str, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise Mismatch(f"the arguments are nested deeper than {_DEEPEST} levels")
+    if value is None or type(value) is bool:
+        return value
+    if type(value) is str:
+        return _unicode(value, path)
+    if type(value) is int:
+        if value.bit_length() > 4096:
+            raise Mismatch(f"{path or 'arguments'}: a number of more than a thousand digits")
+        return value
+    if type(value) is float:
+        if not math.isfinite(value):
+            raise Mismatch(f"{path or 'arguments'}: {value} is not a JSON number")
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
+    if isinstance(value, dict):
+        return {
+            _name(name, path): _plain(item, f"{path}.{name}".lstrip("."), depth + 1) for name, item in value.items()
+        }
+    raise Mismatch(f"{path or 'arguments'}: a {type(value).__name__} is not JSON data")
+
+
+def _name(name: Any, path: str) -> str:
+    if type(name) is not str:
+        raise Mismatch(f"{path or 'arguments'}: the name {name!r:.60} must be text")
+    return _unicode(name, path)
+
+
+def _unicode(text: str, path: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise Mismatch(
+            f"{path or 'arguments'}: not Unicode text (a lone surrogate at character {error.start})"
+        ) from None
+    return text

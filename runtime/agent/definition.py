@@ -1,0 +1,117 @@
+"""The definition of an agent: what it is told, which model it asks, what it may do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, get_args
+
+import attrs
+
+from pawl.runtime.agent.tool import NAME, Tool, as_tool
+from pawl.runtime.llm.port import Provider, ToolSpec, check_model
+from pawl.runtime.records.errors import InvalidArguments
+
+OnRejection = Literal["end", "continue"]
+ModelRecovery = Literal["replay", "ask"]
+
+
+def _tools(tools: Iterable[Tool[..., Any] | Callable[..., Any]]) -> tuple[Tool[..., Any], ...]:
+    if not isinstance(tools, Iterable) or isinstance(tools, str):
+        raise InvalidArguments(f"tools={tools!r:.60} must be a list of tools or functions")
+    return tuple(as_tool(one) for one in tools)
+
+
+def _versions(versions: Iterable[int]) -> tuple[int, ...]:
+    if not isinstance(versions, Iterable) or isinstance(versions, str):
+        raise InvalidArguments(f"compatible_with={versions!r:.60} must be a list of versions, such as [1, 2]")
+    return tuple(versions)
+
+
+@attrs.frozen(slots=False, eq=False, kw_only=True)
+class Agent:
+    """What an agent is: code, not state. Logical agents are opened from it by a Runtime.
+
+    `name` and `version` are stored with every run: change the version when the tools or the instructions change, and
+    list the versions whose open runs this one may finish in `compatible_with`. `model` is `"openai:NAME"`, a provider
+    object or `scripted([…])`. Functions in `tools` become tools with the default options. `max_iterations` bounds the
+    recorded model answers of a run. `on_rejection`: a rejected call ends the run, or tells the model and goes on.
+    `model_recovery`: a model call whose answer was lost is made again ("replay"), or asked about ("ask").
+    `drain_timeout` is in seconds: how long a stopping run waits for its tools to end.
+
+    Raises InvalidArguments, naming the place.
+    """
+
+    name: str
+    model: str | Provider
+    version: int = 1
+    instructions: str = ""
+    tools: tuple[Tool[..., Any], ...] = attrs.field(default=(), converter=_tools)
+    max_iterations: int = 10
+    on_rejection: OnRejection = "end"
+    model_recovery: ModelRecovery = "replay"
+    compatible_with: tuple[int, ...] = attrs.field(default=(), converter=_versions)
+    drain_timeout: float = 600.0
+    specs: tuple[ToolSpec, ...] = attrs.field(init=False, repr=False)
+    _by_name: dict[str, Tool[..., Any]] = attrs.field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        _check(self)
+        object.__setattr__(self, "specs", tuple(one.spec for one in self.tools))
+        object.__setattr__(self, "_by_name", {one.name: one for one in self.tools})
+
+    def tool(self, name: str) -> Tool[..., Any] | None:
+        """The tool of that name, None if there is none."""
+        return self._by_name.get(name)
+
+    def __repr__(self) -> str:
+        return f"<agent {self.name} version {self.version}>"
+
+
+def _check(agent: Agent) -> None:
+    if not isinstance(agent.name, str) or not NAME.fullmatch(agent.name):
+        raise InvalidArguments(
+            f"{agent.name!r:.60} cannot be the name of an agent, which is 1 to 64 of the characters a-z A-Z 0-9 _ -"
+        )
+    where = f"agent {agent.name}"
+    try:
+        check_model(agent.model)
+    except InvalidArguments as error:
+        raise InvalidArguments(f"{where}: {error}") from None
+    _whole(f"{where}: version", agent.version)
+    _whole(f"{where}: max_iterations", agent.max_iterations)
+    for version in agent.compatible_with:
+        _whole(f"{where}: compatible_with", version)
+    _check_instructions(where, agent.instructions)
+    for option, known in (("on_rejection", OnRejection), ("model_recovery", ModelRecovery)):
+        value, choices = getattr(agent, option), get_args(known)
+        if value not in choices:
+            raise InvalidArguments(f"{where}: {option}={value!r} is unknown; it is {' or '.join(map(repr, choices))}")
+    drain = agent.drain_timeout
+    if isinstance(drain, bool) or not isinstance(drain, int | float) or not math.isfinite(drain) or drain <= 0:
+        raise InvalidArguments(f"{where}: drain_timeout={drain!r} must be a number of seconds above 0")
+    _check_names(where, agent.tools)
+
+
+def _whole(where: str, value: object) -> None:
+    if type(value) is not int or value < 1:
+        raise InvalidArguments(f"{where}={value!r} must be a whole number from 1")
+
+
+def _check_instructions(where: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise InvalidArguments(f"{where}: instructions are a {type(text).__name__}, and must be text")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArguments(
+            f"{where}: instructions are not Unicode text (a lone surrogate at character {error.start})"
+        ) from None
+
+
+def _check_names(where: str, tools: Iterable[Tool[..., Any]]) -> None:
+    seen: set[str] = set()
+    for one in tools:
+        if one.name in seen:
+            raise InvalidArguments(f"{where} has two tools named {one.name!r}; rename one with @tool(name=…)")
+        seen.add(one.name)

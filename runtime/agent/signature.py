@@ -1,0 +1,92 @@
+"""From a function's signature to a tool's parameters."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+from pawl.runtime.agent.arguments import Parameters
+from pawl.runtime.agent.containers import REQUIRED, Field, RecordShape
+from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.docstring import describe
+from pawl.runtime.agent.hints import annotated, local_names, resolve
+from pawl.runtime.agent.schema import Scope, default_of, shape_of
+from pawl.runtime.records.errors import InvalidArguments
+
+_REFUSED: Final[dict[Any, str]] = {
+    inspect.Parameter.POSITIONAL_ONLY: "is positional-only, and a model names its arguments; remove the `/`",
+    inspect.Parameter.VAR_POSITIONAL: "takes any number of values, which a model cannot see; take a list",
+    inspect.Parameter.VAR_KEYWORD: "takes any names, which a model cannot see; take a dict[str, …]",
+}
+
+
+def parameters_of(function: Callable[..., Any], tool: str) -> tuple[Parameters, str]:
+    """What `function` takes from a model, and what its docstring says.
+
+    Raises InvalidArguments for a signature that a model cannot fill.
+    """
+    inner = annotated(function)
+    names = local_names(inner)
+    module = getattr(inner, "__globals__", {})
+    doc = function.__doc__ if inspect.isroutine(function) else inner.__doc__ or type(function).__doc__
+    summary, about = describe(doc)
+    fields: list[Field] = []
+    contexts: list[str] = []
+    bound = function.keywords if isinstance(function, functools.partial) else {}
+    for parameter in _signature(function, tool).parameters.values():
+        if parameter.name in bound:
+            continue  # a partial's value is its maker's, not the model's
+        where = f"tool {tool}: parameter '{parameter.name}'"
+        _check(parameter, inner, where)
+        hint = resolve(parameter.annotation, names, module, where)
+        if _is_context(hint):
+            contexts.append(parameter.name)
+        else:
+            fields.append(_field(parameter, hint, about, Scope(where, names)))
+    if len(contexts) > 1:
+        raise InvalidArguments(f"tool {tool}: both {' and '.join(contexts)} are a ToolContext; take it once")
+    shape = RecordShape(tuple(fields), noun="argument")
+    return Parameters(tool, shape, contexts[0] if contexts else None), summary
+
+
+def _signature(function: Callable[..., Any], tool: str) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise InvalidArguments(f"tool {tool}: its signature cannot be read ({error}); wrap it in a function") from None
+
+
+def _check(parameter: inspect.Parameter, function: Callable[..., Any], where: str) -> None:
+    refused = _REFUSED.get(parameter.kind)
+    if refused:
+        raise InvalidArguments(f"{where} {refused}")
+    if parameter.annotation is not inspect.Parameter.empty:
+        return
+    parent = getattr(function, "__qualname__", "").rpartition(".")[0]
+    if parameter.name in ("self", "cls") and parent and not parent.endswith("<locals>"):
+        kind = parent.rpartition(".")[2]
+        raise InvalidArguments(
+            f"{where} has no value yet: a method becomes a tool when it is bound, tool({kind}(…).{function.__name__})"
+        )
+    raise InvalidArguments(f"{where} has no type; annotate it, so that the model is told what to give")
+
+
+def _field(parameter: inspect.Parameter, hint: Any, about: dict[str, str], scope: Scope) -> Field:
+    shape = shape_of(hint, scope)
+    empty = parameter.default is inspect.Parameter.empty
+    default = REQUIRED if empty else default_of(parameter.default, shape)
+    return Field(parameter.name, shape, default, about.get(parameter.name, ""))
+
+
+def _is_context(hint: Any) -> bool:
+    """ToolContext, also optional or annotated."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _is_context(get_args(hint)[0])
+    if origin is Union or origin is types.UnionType:
+        rest = [member for member in get_args(hint) if member is not type(None)]
+        return len(rest) == 1 and _is_context(rest[0])
+    return isinstance(hint, type) and issubclass(hint, ToolContext)

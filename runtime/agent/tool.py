@@ -1,0 +1,258 @@
+"""Tools: a function with its types, and what may be done with it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import re
+from collections.abc import Callable
+from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, cast, get_args, overload
+
+import attrs
+
+from pawl.runtime.agent.approval import Approval, ApprovalRule, approval_of, is_async
+from pawl.runtime.agent.arguments import Parameters
+from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.results import MAX_RESULT_BYTES, result_text
+from pawl.runtime.agent.signature import parameters_of
+from pawl.runtime.llm.port import ToolSpec
+from pawl.runtime.records.errors import InvalidArguments
+from pawl.runtime.records.tools import RecoveryPolicy
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+OnError = Literal["tell_model", "fail"]
+NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+@attrs.frozen(slots=False, eq=False, repr=False)
+class Tool(Generic[P, R]):
+    """A function that a model may call. Called directly it is the function itself.
+
+    `timeout` is in seconds, None for none. `on_error` says what an exception does: it answers the model, or it fails
+    the run. `recovery` says what becomes of a call that was started and has no recorded outcome.
+    """
+
+    function: Callable[P, R]
+    name: str
+    description: str
+    parameters: Parameters
+    approval: Approval
+    recovery: RecoveryPolicy
+    probe: Callable[..., Any] | None
+    on_error: OnError
+    timeout: float | None
+    max_result_bytes: int
+    is_async: bool
+    spec: ToolSpec = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "spec", ToolSpec(self.name, self.description, self.parameters.shape.schema()))
+        object.__setattr__(self, "__wrapped__", self.function)
+        object.__setattr__(self, "__doc__", self.function.__doc__)
+        object.__setattr__(self, "__name__", self.name)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function; no approval is asked and nothing is recorded."""
+        return self.function(*args, **kwargs)
+
+    def validate(self, raw_json: str) -> dict[str, Any]:
+        """Canonical JSON arguments from what a model wrote, with defaults filled in; no text is no arguments.
+
+        Raises InvalidArguments, never anything else, and its message tells the model what to give.
+        """
+        return self.parameters.validate(raw_json)
+
+    def validate_value(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The same for arguments given as Python data, such as edited ones. Raises InvalidArguments."""
+        return self.parameters.validate_value(arguments)
+
+    def bind(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+        """Keyword arguments for `function`: values of the annotated types, and `context` where it is wanted.
+
+        Raises InvalidArguments when the arguments, validated by an older version perhaps, do not fit.
+        """
+        return self.parameters.bind(arguments, context)
+
+    def result_text(self, value: object) -> str:
+        """What the model reads of a returned `value`. Raises ToolError whose text is the call's error."""
+        return result_text(self.name, value, self.max_result_bytes)
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name}>"
+
+
+@overload
+def tool(
+    function: Callable[P, R],
+    /,
+    *,
+    name: str | None = ...,
+    description: str | None = ...,
+    approval: ApprovalRule = ...,
+    recovery: RecoveryPolicy = ...,
+    probe: Callable[..., Any] | None = ...,
+    on_error: OnError = ...,
+    timeout: float | None = ...,
+    max_result_bytes: int = ...,
+) -> Tool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = ...,
+    description: str | None = ...,
+    approval: ApprovalRule = ...,
+    recovery: RecoveryPolicy = ...,
+    probe: Callable[..., Any] | None = ...,
+    on_error: OnError = ...,
+    timeout: float | None = ...,
+    max_result_bytes: int = ...,
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    approval: ApprovalRule = False,
+    recovery: RecoveryPolicy = "ask",
+    probe: Callable[..., Any] | None = None,
+    on_error: OnError = "tell_model",
+    timeout: float | None = None,
+    max_result_bytes: int = MAX_RESULT_BYTES,
+) -> Any:
+    """Make a tool of a function, `async` or not; of a bound method, a closure or an object with `__call__`.
+
+    Use it bare, `@tool`, or with options, all optional:
+
+    * `name`, `description`: by default the function's name and the text of its docstring before the first section.
+      Its section of arguments describes the parameters; so does `Annotated[int, "in cents"]`, which wins.
+    * `approval`: False or "allow", True or "ask", "reject", or a policy, a function of an ApprovalQuery.
+    * `recovery`: "ask" a person (default), "replay" with the same idempotency key, or "probe" with `probe`, a
+      function (`async` or not) of the idempotency key that returns Found(result), "absent" or "unknown".
+    * `on_error`: "tell_model" (default) or "fail" the run.
+    * `timeout`: seconds until the body is asked to stop. `max_result_bytes`: limit of the result's text.
+
+    A parameter annotated with ToolContext is given the context and is hidden from the model. Raises InvalidArguments
+    for a signature that a model cannot fill or an option that makes no sense.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Tool[..., Any]:
+        chosen = _name(function) if name is None else _good_name(name)
+        _check_callable(function, chosen)
+        parameters, summary = parameters_of(function, chosen)
+        return make_tool(
+            function,
+            parameters,
+            description=summary if description is None else description,
+            approval=approval,
+            recovery=recovery,
+            probe=probe,
+            on_error=on_error,
+            timeout=timeout,
+            max_result_bytes=max_result_bytes,
+        )
+
+    return decorate if function is None else decorate(function)
+
+
+def as_tool(value: object) -> Tool[..., Any]:
+    """`value` if it is a tool, else the tool made of it with no options. Raises InvalidArguments."""
+    if isinstance(value, Tool):
+        return cast(Tool[..., Any], value)
+    if not callable(value):
+        raise _no_tool(value)
+    return tool(value)
+
+
+def make_tool(
+    function: Callable[..., Any],
+    parameters: Parameters,
+    *,
+    description: str = "",
+    approval: ApprovalRule = False,
+    recovery: RecoveryPolicy = "ask",
+    probe: Callable[..., Any] | None = None,
+    on_error: OnError = "tell_model",
+    timeout: float | None = None,
+    max_result_bytes: int = MAX_RESULT_BYTES,
+) -> Tool[..., Any]:
+    """Make a tool whose parameters are known already, instead of read from a signature.
+
+    `function` is called with what `parameters.shape` builds, as keyword arguments. Raises InvalidArguments.
+    """
+    where = f"tool {_good_name(parameters.tool)}"
+    if not isinstance(description, str):
+        raise InvalidArguments(f"{where}: description={description!r} must be text")
+    _one_of(where, "recovery", recovery, get_args(RecoveryPolicy))
+    _one_of(where, "on_error", on_error, get_args(OnError))
+    if recovery == "probe" and not callable(probe):
+        raise InvalidArguments(f"{where}: recovery='probe' needs probe=, a function of the idempotency key")
+    if recovery != "probe" and probe is not None:
+        raise InvalidArguments(f"{where}: probe= is used with recovery='probe' only, and recovery is {recovery!r}")
+    return Tool(
+        function=function,
+        name=parameters.tool,
+        description=description,
+        parameters=parameters,
+        approval=approval_of(approval, where),
+        recovery=recovery,
+        probe=probe,
+        on_error=on_error,
+        timeout=None if timeout is None else _positive(where, "timeout", timeout, "a number of seconds"),
+        max_result_bytes=int(_positive(where, "max_result_bytes", max_result_bytes, "a number of bytes")),
+        is_async=is_async(function),
+    )
+
+
+def _name(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return _good_name(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def _good_name(name: object) -> str:
+    """`name`. Raises InvalidArguments when providers would refuse it."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        hint = "name it: tool(lambda …, name='…')" if name == "<lambda>" else "give another with name="
+        raise InvalidArguments(
+            f"{name!r} cannot be the name of a tool, which is 1 to 64 of the characters a-z A-Z 0-9 _ -; {hint}"
+        )
+    return name
+
+
+def _check_callable(function: Any, name: str) -> None:
+    if isinstance(function, type) or not callable(function):
+        raise _no_tool(function)
+    if isinstance(function, Tool):
+        raise InvalidArguments(f"{name} is a tool already; give its function, tool({name}.function, …)")
+    called = function
+    while isinstance(called, functools.partial):
+        called = called.func
+    called = called if inspect.isroutine(called) else type(called).__call__
+    if inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called):
+        raise InvalidArguments(
+            f"tool {name}: a generator gives its results bit by bit; return one value, a list perhaps"
+        )
+
+
+def _no_tool(value: object) -> InvalidArguments:
+    kind = "a class" if isinstance(value, type) else f"a {type(value).__name__}"
+    return InvalidArguments(f"{kind} cannot be a tool ({value!r:.60}); give a function, a method or a callable object")
+
+
+def _one_of(where: str, option: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InvalidArguments(f"{where}: {option}={value!r} is unknown; it is {' or '.join(map(repr, known))}")
+
+
+def _positive(where: str, option: str, value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise InvalidArguments(f"{where}: {option}={value!r} must be {what} above 0")
+    return value
