@@ -34,12 +34,17 @@ def emit_svg(dot: str, file: str) -> str:
         raise CannotDraw(f"{COMMAND} made no SVG of {file}; use --format dot and draw it with another program")
     # Its prologue names its version and would change with it.
     head = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?>', mark(file, "<!--", " -->")]
-    return "\n".join((*head, f"<!-- dot sha256: {dot_hash(dot)} -->", drawn[start:].rstrip())) + "\n"
+    return "\n".join((*head, hash_line(dot), drawn[start:].rstrip())) + "\n"
 
 
 def dot_hash(dot: str) -> str:
     """The hash that an SVG of `dot` carries: sha-256 hex of the text with normal line endings."""
     return hashlib.sha256(dot.replace("\r\n", "\n").encode()).hexdigest()
+
+
+def hash_line(dot: str) -> str:
+    """The line of an SVG of `dot` that a check compares."""
+    return f"<!-- dot sha256: {dot_hash(dot)} -->"
 
 
 def hash_in(svg: str) -> str | None:

@@ -52,14 +52,11 @@ def mark(file: str, opening: str, closing: str = "") -> str:
 
 @attrs.frozen
 class Output:
-    """One file to be: its text, and when two texts count as the same (all texts differ but equal ones, by default).
-
-    `same(on_disk, text)` is asked with normalised line endings.
-    """
+    """One file to be: its text, and what of a text counts when it is compared with what is on disk (default: all)."""
 
     path: Path
     text: str
-    same: Callable[[str, str], bool] = str.__eq__
+    essence: Callable[[str], str] = str
 
 
 @attrs.frozen
@@ -77,9 +74,10 @@ def drifts(outputs: Iterable[Output]) -> list[Drift]:
     for output in outputs:
         text, on_disk = _normal(output.text), _on_disk(output.path)
         if on_disk is None:
-            found.append(Drift(output.path, Change.CREATED, _diff(output.path, "", text)))
-        elif not output.same(on_disk, text):
-            found.append(Drift(output.path, Change.UPDATED, _diff(output.path, on_disk, text)))
+            found.append(Drift(output.path, Change.CREATED, _diff(output.path, "", output.essence(text))))
+        elif output.essence(on_disk) != output.essence(text):
+            difference = _diff(output.path, output.essence(on_disk), output.essence(text))
+            found.append(Drift(output.path, Change.UPDATED, difference))
     return found
 
 

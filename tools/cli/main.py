@@ -1,0 +1,88 @@
+"""The `pawl` command: puts its rooms together and turns what goes wrong into one line and an exit code.
+
+Exit codes: 0 all is well; 1 the thing asked about is wrong (a spec, a drifted file, a failed run); 2 the command was
+used wrongly, or the place is not usable (no such file, a folder that cannot be written).
+
+A room is a module with `register(app)`. It imports what it needs inside its commands, so that `pawl --help` is fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import typer
+
+ROOMS = ("pawl.tools.cli.specs",)
+"""Modules with commands, in the order of `pawl --help`."""
+
+_HELP = """
+Explicit state machines, compiled from YAML.
+
+\b
+Start here:
+  pawl new order            a small machine that runs at once
+  pawl check                is every spec right? (all findings, and a second engine's opinion)
+  pawl generate             specs to typed Python modules
+  pawl diagram              specs to pictures and tables
+
+\b
+Folders come from pyproject.toml when they are not given:
+  [tool.pawl]
+  specs = "specs"
+  out = "my_package/machines"
+  diagrams = "docs/machines"
+"""
+
+
+def build() -> typer.Typer:
+    """The whole command line."""
+    import typer
+
+    app = typer.Typer(
+        name="pawl",
+        help=_HELP,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,  # help is plain text: [brackets] are brackets, and it can be piped
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(_root)  # so that a single command is still a subcommand
+    for room in ROOMS:
+        importlib.import_module(room).register(app)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit; the entry point of the `pawl` script."""
+    from pawl.tools.cli.output import Misuse, err
+
+    try:
+        app = build()
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.startswith("pawl"):
+            raise
+        err(f"pawl: {error.name} is not installed; the command line needs it: pip install 'pawl-fsm[tools]'")
+        sys.exit(2)
+    try:
+        app(args=arguments if arguments is None else list(arguments), prog_name="pawl")
+    except Misuse as error:
+        err(f"pawl: {error}")
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output has gone (`pawl … | head`): not an error, and nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _root() -> None:
+    """Nothing happens before a subcommand."""
+
+
+if __name__ == "__main__":
+    main()

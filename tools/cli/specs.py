@@ -1,0 +1,141 @@
+"""Commands for specs: new, generate, check, diagram. Their words and options; the work is in the modules beside."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SpecsArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="SPECS",
+        help="Spec files, or folders of them. Default: `specs` of [tool.pawl].",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
+
+
+class Format(StrEnum):
+    """What `pawl diagram` can write."""
+
+    SVG = "svg"
+    DOT = "dot"
+    MERMAID = "mermaid"
+    MARKDOWN = "markdown"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.command(short_help="Write a small machine that runs at once.")(new)
+    app.command(short_help="Compile specs to typed Python modules.")(generate)
+    app.command(short_help="Say all that is wrong with specs.")(check)
+    app.command(short_help="Draw machines: DOT, SVG, Mermaid, tables.")(diagram)
+
+
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the machine, in snake_case.")],
+    folder: Annotated[Path, typer.Option("--dir", help="Where to write; made when it does not exist.")] = Path(),
+) -> None:
+    """Write a small machine that runs at once: a spec, its context class, and the generated module.
+
+    \b
+    Examples:
+      pawl new order                      ./order.yaml, ./order_context.py, ./order.py
+      pawl new order --dir my_specs
+      python order_context.py             run it
+    """
+    from pawl.tools.cli.starting import start
+
+    start(name, folder)
+
+
+def generate(
+    specs: SpecsArgument = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder for the modules. Default: `out` of [tool.pawl], else beside each spec."
+        ),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing: exit 1 with a diff when a module is not fresh.")
+    ] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove generated modules whose spec is gone.")] = False,
+    json: Json = False,
+) -> None:
+    """Compile specs to typed Python modules, one NAME.py for each machine.
+
+    Nothing is written when any spec has an error. Each module is run and compared with its spec before it is
+    written, unchanged files are left alone, and files that pawl did not write are never overwritten.
+
+    \b
+    Examples:
+      pawl generate order.yaml                          order.py beside it
+      pawl generate my_specs --out my_package/machines
+      pawl generate --check                             in CI: is what is committed fresh?
+      pawl generate my_specs --prune                    also remove modules of deleted specs
+    """
+    from pawl.tools.cli.generating import generate as run
+
+    run(specs or [], out, check, prune, json)
+
+
+def check(
+    specs: SpecsArgument = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
+    json: Json = False,
+) -> None:
+    """Say all that is wrong with specs, and compare each table with a second engine, cell by cell.
+
+    Findings go to stderr as `file:line:col: RULE what is wrong; what to do`. The exit code is 1 when there is an
+    error.
+
+    \b
+    Examples:
+      pawl check
+      pawl check order.yaml
+      pawl check my_specs --strict --json
+    """
+    from pawl.tools.cli.checking import check as run
+
+    run(specs or [], strict, json)
+
+
+def diagram(
+    specs: SpecsArgument = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for the files. Default: `diagrams` of [tool.pawl].")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing: exit 1 with a diff when a file is not fresh.")
+    ] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove generated files whose spec is gone.")] = False,
+    expand: Annotated[bool, typer.Option("--expand", help="Draw the inside of barriers, too.")] = False,
+    format: Annotated[  # noqa: A002 - it is the name of the option
+        Format | None,
+        typer.Option("--format", "-f", help="Only this one: to stdout for one machine, or to files with --out."),
+    ] = None,
+    state: Annotated[str | None, typer.Option("--state", help="Highlight the state that a session is in.")] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--path", metavar="A,B,C", help="Highlight a path: states in the order they were entered. Repeatable."
+        ),
+    ] = None,
+) -> None:
+    """Draw machines: NAME.dot, NAME.svg, and NAME.md (Mermaid and tables) for each.
+
+    \b
+    Examples:
+      pawl diagram my_specs --out docs/machines
+      pawl diagram --check                                    in CI
+      pawl diagram order.yaml --format svg > order.svg
+      pawl diagram order.yaml -f svg --state packing --path cart,paying,packing > here.svg
+    """
+    from pawl.tools.cli.drawing import Wish, draw
+
+    draw(specs or [], out, Wish(check=check, prune=prune, expand=expand, format=format, state=state, path=path or []))
