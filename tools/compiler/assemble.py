@@ -165,8 +165,12 @@ def _rows(scope: Scope, states: tuple[StateModel, ...]) -> tuple[RowModel, ...]:
     for row in written:
         if row.source not in scope.inner:
             by_state[row.source].append(row)
+    inside: dict[str, list[RowModel]] = {state.name.text: [] for state in scope.spec.barrier_states()}
+    for row in written:
+        if row.source in scope.inner:
+            inside[scope.inner[row.source].name.text].append(row)
     for state in scope.spec.barrier_states():
-        for row in inner_rows(state, scope, tuple(row for row in written if scope.inner.get(row.source) is state)):
+        for row in inner_rows(state, scope, tuple(inside[state.name.text])):
             by_state[row.source].append(row)
     return tuple(row for rows in by_state.values() for row in rows)
 
@@ -189,9 +193,10 @@ def _flat(row: RowSpec, scope: Scope) -> Iterable[RowModel]:
 
 def _actions(states: tuple[StateModel, ...], rows: tuple[RowModel, ...]) -> Iterable[str]:
     """Action names in the order in which a reader of the table meets them."""
-    for state in states:
-        yield from state.enter
-        yield from (name for row in rows if row.source == state.name for name in row.do)
+    by_state: dict[str, list[str]] = {state.name: list(state.enter) for state in states}
+    for row in rows:
+        by_state[row.source] += row.do
+    return (name for names in by_state.values() for name in names)
 
 
 def _action_docs(scope: Scope) -> dict[str, str]:

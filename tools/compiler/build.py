@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import yaml
 
-from pawl.tools.compiler.findings import Finding, Severity, quoted
+from pawl.tools.compiler.findings import MOST_FINDINGS, Finding, Severity, quoted
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.nodes import Document, Mapping, Node, Scalar, Sequence
 
@@ -146,4 +146,5 @@ class Builder:
         return node
 
     def _find(self, rule: str, message: str, at: Position | None = None) -> None:
-        self.findings.append(Finding(rule, Severity.ERROR, at or self.last, message))
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(Finding(rule, Severity.ERROR, at or self.last, message))

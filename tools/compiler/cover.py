@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
+import attrs
+
 from pawl.tools.compiler.model import RowModel
 
 Cube: TypeAlias = frozenset[tuple[str, bool]]
 """A conjunction: the guards of a row, each with the answer that it wants. The empty one always holds."""
 
-STEPS = 20_000
-"""How many cases are told apart before the answer is 'not covered': the question is exponential in the guards."""
+
+@attrs.define
+class Budget:
+    """How many cubes may still be looked at: the question is exponential in the guards, and a spec may be hostile."""
+
+    left: int = 200_000
 
 
 def cube(row: RowModel) -> Cube:
@@ -24,35 +30,37 @@ def contradicts(one: Cube) -> bool:
     return any((name, not wanted) in one for name, wanted in one)
 
 
-def covering(one: Cube, earlier: Sequence[Cube]) -> tuple[int, ...] | None:
-    """The places in `earlier` of the cubes that together hold whenever `one` does, or None when there are none.
+def covering(one: Cube, earlier: Sequence[Cube], budget: Budget) -> tuple[int, ...] | None:
+    """The places in `earlier` of the cubes that together hold whenever `one` does.
 
-    One alone is looked for first: an earlier cube that asks for no more than `one`.
+    None when they do not, or when `budget` ends before that is known. One alone is looked for first: an earlier cube
+    that asks for no more than `one`.
     """
     for place, other in enumerate(earlier):
         if other <= one:
             return (place,)
     used: set[int] = set()
     near = [(place, other - one) for place, other in enumerate(earlier) if not _opposed(other, one)]
-    return tuple(sorted(used)) if len(near) > 1 and _splits(near, used) else None
+    return tuple(sorted(used)) if len(near) > 1 and _splits(near, used, budget) else None
 
 
-def exhaustive(cubes: Sequence[Cube]) -> bool:
-    """Whether one of `cubes` holds whatever the guards answer."""
-    return covering(frozenset(), cubes) is not None
+def exhaustive(cubes: Sequence[Cube], budget: Budget) -> bool | None:
+    """Whether one of `cubes` holds whatever the guards answer; None when `budget` ends before that is known."""
+    if covering(frozenset(), cubes, budget) is not None:
+        return True
+    return None if budget.left <= 0 else False
 
 
 def _opposed(one: Cube, other: Cube) -> bool:
     return any((name, not wanted) in other for name, wanted in one)
 
 
-def _splits(cubes: Sequence[tuple[int, Cube]], used: set[int]) -> bool:
+def _splits(cubes: Sequence[tuple[int, Cube]], used: set[int], budget: Budget) -> bool:
     """Whether the cubes cover everything, by telling both answers of one guard apart, again and again."""
     work = [list(cubes)]
-    for _ in range(STEPS):
-        if not work:
-            return True
+    while work and budget.left > 0:
         case = work.pop()
+        budget.left -= len(case)
         always = next((place for place, rest in case if not rest), None)
         if always is not None:
             used.add(always)
@@ -60,10 +68,13 @@ def _splits(cubes: Sequence[tuple[int, Cube]], used: set[int]) -> bool:
         name = _commonest(rest for _, rest in case)
         if name is None:
             return False
-        for wanted in (True, False):
-            here = [(place, rest - {(name, wanted)}) for place, rest in case if (name, not wanted) not in rest]
-            work.append(here)
-    return False
+        work.extend(_with(case, name, wanted) for wanted in (True, False))
+    return not work
+
+
+def _with(case: Sequence[tuple[int, Cube]], name: str, wanted: bool) -> list[tuple[int, Cube]]:
+    """What is left to ask once the guard `name` has answered `wanted`."""
+    return [(place, rest - {(name, wanted)}) for place, rest in case if (name, not wanted) not in rest]
 
 
 def _commonest(cubes: Iterable[Cube]) -> str | None:

@@ -10,6 +10,9 @@ import attrs
 
 from pawl.tools.compiler.model import Position
 
+MOST_FINDINGS = 200
+"""How many findings of one kind are kept for one file; nobody reads more, and a hostile file has no end of them."""
+
 
 class Severity(StrEnum):
     """How much a finding weighs: an error refuses the machine, a warning does not, `off` is never reported."""
@@ -72,4 +75,4 @@ def listed(names: Iterable[str], most: int = 12) -> str:
 
 
 _LONG = 80
-_MANY = 2000
+_MANY = 500

@@ -62,11 +62,11 @@ class Scope:
 
     def sources(self, names: Names) -> tuple[str, ...]:
         """The states that a `from:` list stands for, in order, each once."""
-        return tuple(dict.fromkeys(state for name in names for state in self.states_of(name.text)))
+        return tuple(dict.fromkeys(state for text in _texts(names) for state in self.states_of(text)))
 
     def handled(self, names: Names) -> tuple[str, ...]:
         """The events that an `on:` list stands for, in order, each once."""
-        return tuple(dict.fromkeys(event for name in names for event in self.events_of(name.text)))
+        return tuple(dict.fromkeys(event for text in _texts(names) for event in self.events_of(text)))
 
     @cached_property
     def stops(self) -> tuple[str, ...]:
@@ -78,3 +78,7 @@ class Scope:
         """The stop event that says that ownership is lost."""
         barriers = self.spec.barriers
         return barriers.lost.text if barriers is not None and barriers.lost is not None else None
+
+
+def _texts(names: Names) -> dict[str, None]:
+    return dict.fromkeys(name.text for name in names)

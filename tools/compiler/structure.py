@@ -13,7 +13,7 @@ import attrs
 import cattrs
 
 from pawl.runtime.fsm.table import Resume
-from pawl.tools.compiler.findings import Finding, Severity, listed, nearest, quoted, suggest
+from pawl.tools.compiler.findings import MOST_FINDINGS, Finding, Severity, listed, nearest, quoted, suggest
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.names import is_reference
 from pawl.tools.compiler.nodes import Document, Mapping, Node, Scalar, Sequence
@@ -236,13 +236,14 @@ class Structurer:
         if _is_nothing(value) and " " in key.text:
             self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; put quotes around a text with a comma")
             return None
-        meant = nearest(key.text, fields)
+        meant = nearest(key.text, fields) if len(self.findings) < MOST_FINDINGS else None
         advice = f"did you mean {quoted(meant)}?" if meant else f"the keys here are {listed(fields, 30)}"
         self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; {advice}")
         return meant if meant is not None and meant not in written else None
 
     def _wrong(self, rule: str, at: Position, message: str) -> _Invalid:
-        self.findings.append(Finding(rule, Severity.ERROR, at, message))
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(Finding(rule, Severity.ERROR, at, message))
         return _INVALID
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pawl.runtime.fsm.table import Kind
 from pawl.tools.compiler.checks.subject import Found, Subject
-from pawl.tools.compiler.cover import cube, exhaustive
+from pawl.tools.compiler.cover import Budget, cube, exhaustive
 from pawl.tools.compiler.findings import listed, quoted
 from pawl.tools.compiler.graph import Graph, backwards, cycles, reachable
 from pawl.tools.compiler.model import Position, StateModel
@@ -89,11 +89,11 @@ def helpless(subject: Subject) -> Found:
 
 def _never_rests(graph: Graph) -> set[str]:
     """The automatic states that only lead to each other: the greatest set that no guard lets out of."""
-    inside = set()
+    budget, inside = Budget(), set()
     for name, state in graph.states.items():
         rows = graph.cells.get((name, None), [])
         leads = bool(rows) and all(row.target is not None for row in rows)
-        if state.kind is Kind.AUTO and leads and exhaustive([cube(row) for row in rows]):
+        if state.kind is Kind.AUTO and leads and exhaustive([cube(row) for row in rows], budget):
             inside.add(name)
     before = backwards(graph.automatic)
     work = [name for name in graph.states if name not in inside]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pawl.runtime.fsm.table import INTERNAL_ERROR, Kind, Unhandled
 from pawl.tools.compiler.checks.subject import Found, Subject
-from pawl.tools.compiler.cover import Cube, contradicts, covering, cube, exhaustive
+from pawl.tools.compiler.cover import Budget, Cube, contradicts, covering, cube, exhaustive
 from pawl.tools.compiler.findings import listed, quoted
 from pawl.tools.compiler.graph import Graph
 from pawl.tools.compiler.model import Position, RowModel
@@ -23,9 +23,10 @@ def dead_row(subject: Subject) -> Found:
     A row that stands for several states through a group may be dead in some of them: a special case above a general
     rule is how exceptions are written. It is dead where it is named outright, or where it is dead everywhere.
     """
+    budget = Budget()
     dead: dict[Position, dict[tuple[str, str | None], str]] = {}
     for (state, event), rows in subject.graph.cells.items():
-        for row, why in _dead(subject.graph, state, event, rows):
+        for row, why in _dead(subject.graph, state, event, rows, budget):
             dead.setdefault(row.at, {})[state, event] = why
     for spec in subject.spec.transitions:
         found = dead.get(spec.at)
@@ -36,7 +37,9 @@ def dead_row(subject: Subject) -> Found:
             yield spec.at, f"{_pair(*pair)} is never decided by this row: {found[pair]}"
 
 
-def _dead(graph: Graph, state: str, event: str | None, rows: list[RowModel]) -> Iterator[tuple[RowModel, str]]:
+def _dead(
+    graph: Graph, state: str, event: str | None, rows: list[RowModel], budget: Budget
+) -> Iterator[tuple[RowModel, str]]:
     if event not in (None, INTERNAL_ERROR) and not graph.waits(state) and graph.states[state].kind is Kind.AUTO:
         why = "the state never waits, its last automatic row has no guard; remove the row, or guard that one"
         yield from ((row, why) for row in rows)
@@ -45,7 +48,7 @@ def _dead(graph: Graph, state: str, event: str | None, rows: list[RowModel]) -> 
     for place, row in enumerate(rows):
         here = cube(row)
         first = max(0, place - _LOOK_BACK)
-        earlier = covering(here, cubes[first:])
+        earlier = covering(here, cubes[first:], budget)
         if contradicts(here):
             yield row, "it wants a guard to agree and to disagree; remove it, or one of the two"
         elif earlier is not None:
@@ -111,11 +114,12 @@ def decided_twice(subject: Subject) -> Found:
 
 def no_last_row(subject: Subject) -> Found:
     """W18: guarded rows after which nothing is decided when every guard disagrees."""
+    budget = Budget()
     found: dict[tuple[Position, str | None], list[str]] = {}
     for (state, event), rows in subject.graph.cells.items():
         if rows[-1].expanded or (event is None and subject.graph.events_of[state] - {INTERNAL_ERROR}):
             continue
-        if not exhaustive([cube(row) for row in rows]):
+        if exhaustive([cube(row) for row in rows], budget) is False:
             found.setdefault((rows[-1].at, event), []).append(state)
     for (at, event), states in found.items():
         what = f"{quoted(event)} in {listed(states)}" if event is not None else listed(states)

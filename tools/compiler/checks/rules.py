@@ -6,7 +6,7 @@ from itertools import islice
 
 from pawl.tools.compiler.checks import barriers, flow, form, names, references, rows
 from pawl.tools.compiler.checks.subject import Check, Subject
-from pawl.tools.compiler.findings import Finding, Severity, quoted, suggest
+from pawl.tools.compiler.findings import MOST_FINDINGS, Finding, Severity, quoted, suggest
 from pawl.tools.compiler.spec import Spec
 
 ERROR, WARN = Severity.ERROR, Severity.WARN
@@ -55,9 +55,6 @@ FORM: dict[str, str] = {
 }
 """What is wrong with a file before it is a spec."""
 
-_MOST = 200
-"""The most findings of one rule in one spec."""
-
 
 def check(subject: Subject, whole: bool) -> list[Finding]:
     """Run every check, with the severities of the spec. `whole` False leaves out those that need all of it."""
@@ -67,7 +64,7 @@ def check(subject: Subject, whole: bool) -> list[Finding]:
             break
         severity = _severity(rule, subject.spec)
         if severity is not Severity.OFF:
-            places = islice(rule.find(subject), _MOST)
+            places = islice(rule.find(subject), MOST_FINDINGS)
             found += [Finding(rule.rule, severity, at, message) for at, message in places]
     return found
 
