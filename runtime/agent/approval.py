@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import attrs
 
-from pawl.runtime.agent.freeze import freeze
+from pawl.runtime.agent.freeze import freeze_mapping
 from pawl.runtime.records.errors import InvalidArguments
 
 Permission = Literal["allow", "ask", "reject"]
@@ -24,8 +24,8 @@ class ApprovalQuery:
     execution_id: str
     tool: str
     tool_call_id: str
-    arguments: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze)
-    durable_context: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze)
+    arguments: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze_mapping)
+    durable_context: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze_mapping)
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from pawl.runtime.agent.freeze import freeze
+from pawl.runtime.agent.freeze import freeze_mapping
 
 
 class Cancellation:
@@ -77,7 +77,7 @@ class ToolContext:
     idempotency_key: str = "test-key"
     attempt: int = 1
     deadline: float | None = None
-    durable_context: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze)
+    durable_context: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze_mapping)
     deps: Any = attrs.field(default=None, repr=False)
     cancellation: Cancellation = attrs.field(factory=Cancellation, eq=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar, cast
 
 T = TypeVar("T")
@@ -62,3 +63,8 @@ def thaw(value: T) -> T:
     if isinstance(value, list | tuple):
         return cast(T, [thaw(item) for item in value])
     return value
+
+
+def freeze_mapping(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same for an object of any mapping class; typed for use as a converter."""
+    return freeze(value if isinstance(value, dict) else dict(value))

@@ -65,8 +65,8 @@ def resolve(annotation: Any, names: Mapping[str, Any], module: Mapping[str, Any]
         return typing.get_type_hints(holder, scope, dict(names), include_extras=True)["it"]
     except NameError as error:
         raise InvalidArguments(
-            f"{where}: the type {annotation!r} cannot be found ({error}); import it where the program runs, "
-            "not only under TYPE_CHECKING"
+            f"{where}: the type {annotation!r} cannot be found ({error}); define it before the "
+            "tool, and import it not only under TYPE_CHECKING"
         ) from None
     except (SyntaxError, TypeError, AttributeError) as error:
         raise InvalidArguments(f"{where}: {annotation!r} is not a type: {error}") from None

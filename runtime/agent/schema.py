@@ -82,6 +82,8 @@ def shape_of(hint: Any, scope: Scope) -> Shape:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _annotated(arguments[0], hint.__metadata__, scope)
+    if not isinstance(hint, collections.abc.Hashable):
+        raise _unsupported(hint, scope)
     if hint in _SCALARS:
         return _SCALARS[hint]
     if origin is Union or origin is types.UnionType:

@@ -31,8 +31,7 @@ def parameters_of(function: Callable[..., Any], tool: str) -> tuple[Parameters, 
     inner = annotated(function)
     names = local_names(inner)
     module = getattr(inner, "__globals__", {})
-    doc = function.__doc__ if inspect.isroutine(function) else inner.__doc__ or type(function).__doc__
-    summary, about = describe(doc)
+    summary, about = describe(_doc(function, inner))
     fields: list[Field] = []
     contexts: list[str] = []
     bound = function.keywords if isinstance(function, functools.partial) else {}
@@ -50,6 +49,13 @@ def parameters_of(function: Callable[..., Any], tool: str) -> tuple[Parameters, 
         raise InvalidArguments(f"tool {tool}: both {' and '.join(contexts)} are a ToolContext; take it once")
     shape = RecordShape(tuple(fields), noun="argument")
     return Parameters(tool, shape, contexts[0] if contexts else None), summary
+
+
+def _doc(function: Callable[..., Any], inner: Callable[..., Any]) -> str | None:
+    """The docstring: a partial and an object have one about their class, which comes last."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function.__doc__ if inspect.isroutine(function) else inner.__doc__ or type(function).__doc__
 
 
 def _signature(function: Callable[..., Any], tool: str) -> inspect.Signature:

@@ -52,7 +52,10 @@ class Tool(Generic[P, R]):
         object.__setattr__(self, "spec", ToolSpec(self.name, self.description, self.parameters.shape.schema()))
         object.__setattr__(self, "__wrapped__", self.function)
         object.__setattr__(self, "__doc__", self.function.__doc__)
-        object.__setattr__(self, "__name__", self.name)
+
+    @property
+    def __name__(self) -> str:
+        return self.name
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function; no approval is asked and nothing is recorded."""

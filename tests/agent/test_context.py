@@ -7,6 +7,7 @@ import copy
 import json
 import pickle
 import threading
+from typing import Any
 
 import attrs
 import pytest
@@ -21,7 +22,7 @@ def test_a_context_for_a_unit_test_needs_nothing() -> None:
 
 
 def test_the_durable_context_cannot_be_changed_at_any_depth() -> None:
-    given = {"user": {"id": 7}, "tags": ["a", {"b": 1}]}
+    given: dict[str, Any] = {"user": {"id": 7}, "tags": ["a", {"b": 1}]}
     context = ToolContext(durable_context=given).durable_context
     assert context == given
     for change in (
@@ -34,7 +35,7 @@ def test_the_durable_context_cannot_be_changed_at_any_depth() -> None:
     ):
         with pytest.raises(TypeError, match="frozen; change a copy"):
             change()
-    given["user"]["id"] = 9  # type: ignore[call-overload]
+    given["user"]["id"] = 9
     assert context["user"]["id"] == 7
 
 
@@ -64,7 +65,8 @@ def test_frozen_data_serialises_compares_and_copies_like_plain_data() -> None:
 
 
 def test_a_tuple_freezes_to_a_list() -> None:
-    assert freeze({"a": (1, [2])}) == {"a": [1, [2]]}
+    given: Any = {"a": (1, [2])}
+    assert freeze(given) == {"a": [1, [2]]}
 
 
 def test_cancelling_is_seen_by_the_tool() -> None:

@@ -1,0 +1,71 @@
+"""Types are API: what a type checker knows of a decorated tool."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+SNIPPET = """
+import asyncio
+from typing import Any, assert_type
+from pawl.runtime.agent.approval import ApprovalQuery, PolicyAnswer
+from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.tool import Tool, tool
+from pawl.runtime.llm.scripted import call, calls, hang, scripted
+
+@tool
+def bare(order_id: str, cents: int = 5) -> str:
+    return order_id
+
+def policy(query: ApprovalQuery) -> PolicyAnswer:
+    return ("reject", "too much") if query.arguments["cents"] > 5 else False
+
+async def later(query: ApprovalQuery) -> bool:
+    return True
+
+@tool(approval=policy, recovery="replay", timeout=5)
+async def optional(ctx: ToolContext) -> int:
+    return ctx.attempt
+
+assert_type(bare("7"), str)
+assert_type(bare(order_id="7", cents=5), str)
+assert_type(asyncio.run(optional(ToolContext())), int)
+assert_type(tool(len, name="size", approval=later).name, str)
+
+agent = Agent(
+    name="a",
+    model=scripted(["hi", call("bare", order_id="7"), calls(call("bare"), text="x"), ValueError("x"), hang()]),
+    tools=[bare, optional, len],
+    compatible_with=[1],
+)
+assert_type(agent.tools, tuple[Tool[..., Any], ...])
+assert_type(agent.tool("bare"), Tool[..., Any] | None)
+
+bare(7)  # WRONG
+bare("7", euros=5)  # WRONG
+coroutine = optional()  # WRONG
+tool(approval="maybe")  # WRONG
+tool(recovery="retry")  # WRONG
+Agent(name="a", model=5)  # WRONG
+Agent(name="a", model="openai:x", tools=[5])  # WRONG
+Agent(name="a", model="openai:x", on_rejection="stop")  # WRONG
+"""
+
+
+def test_a_type_checker_sees_the_signature_and_refuses_misuse(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "snippet.py"
+    file.write_text(SNIPPET)
+    command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--hide-error-context", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = SNIPPET.splitlines()
+    wrong = {number for number, line in enumerate(lines, 1) if line.endswith("# WRONG")}
+    found = {
+        int(line.split(":")[1])
+        for line in done.stdout.splitlines()
+        if line.split(":")[0].endswith("snippet.py") and ": error: " in line
+    }
+    assert found == wrong, done.stdout + done.stderr
