@@ -7,6 +7,7 @@ from typing import Any, Self
 import attrs
 
 from pawl.runtime.agent.barrier_steps import Effects, OpenBarrier, refusing
+from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.effects import CallModel, Emit, LoadContext
 from pawl.runtime.agent.facts import NOTHING, Facts
 from pawl.runtime.agent.payloads import (
@@ -19,6 +20,7 @@ from pawl.runtime.agent.payloads import (
 from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.commit import Commit, Written
+from pawl.runtime.barriers.facts import answer_entries, call_entry
 from pawl.runtime.fsm.step import Raise
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.events import Event, EventKind, durable_events
@@ -28,6 +30,10 @@ from pawl.runtime.records.journal import JournalEntry, JournalKind
 from pawl.runtime.records.messages import Message, ModelAnswer
 from pawl.runtime.records.statuses import moved
 from pawl.runtime.records.tools import ErrorInfo
+
+
+MODEL_RETRIES = 2
+"""Further attempts of a model call whose provider says that nothing was done."""
 
 
 class Committing(Facts):
@@ -76,7 +82,7 @@ class Committing(Facts):
 
     def _recorded(self, llm_call_id: str, status: str, **meta: Any) -> JournalEntry:
         """A model call as the journal has it."""
-        return self.entry(JournalKind.LLM_CALL_RECORDED, llm_call_id=llm_call_id, status=status, **meta)
+        return call_entry(self.execution_id, llm_call_id, status, self.now, **meta)
 
 
 class Calls(Committing):
@@ -98,7 +104,7 @@ class Calls(Committing):
 
     def retry_left(self, payload: LlmFailed) -> bool:
         """The provider says that nothing was done, and the agent still has retries."""
-        return payload.retry_safe and self.retries < self.agent.model_retries
+        return payload.retry_safe and self.retries < MODEL_RETRIES
 
     # input and context --------------------------------------------------------------------------------------
 
@@ -160,7 +166,7 @@ class Calls(Committing):
             agent_id=self.agent_id,
             execution_id=self.execution_id,
             sequence=self.answers + self.record.iterations + 1,
-            model=self.agent.model_name,
+            model=_model_name(self.agent),
             instructions=self.agent.instructions,
             messages=self.transcript or (),
             tools=self.agent.specs,
@@ -179,17 +185,14 @@ class Calls(Committing):
         return self._with_answer(payload.llm_call_id, answer, self.draft), NOTHING
 
     def _with_answer(self, llm_call_id: str, answer: ModelAnswer, draft: ExecutionRecord) -> Self:
-        usage = attrs.asdict(answer.usage)
-        recorded = self._recorded(llm_call_id, "completed", usage=usage, model=answer.model)
-        calls = [attrs.asdict(call) for call in answer.calls]
-        said = self.entry(JournalKind.ASSISTANT_MESSAGE, answer.text, llm_call_id=llm_call_id, calls=calls)
+        recorded = answer_entries(self.execution_id, llm_call_id, answer, self.now)
         return replace(
             self,
             call=None,
             retries=0,
             failure=None,
             answer=answer,
-            journal=(*self.journal, recorded, said),
+            journal=(*self.journal, *recorded),
             unsaid=(*self.unsaid, Message("assistant", answer.text, answer.calls)),
             draft=replace(
                 draft,
@@ -261,3 +264,7 @@ class Calls(Committing):
         """Seconds until the model is tried again: 1, 2, 4, …"""
         doubled: float = 2.0 ** max(0, self.retries - 1)
         return min(60.0, doubled)
+
+
+def _model_name(agent: Agent) -> str:
+    return agent.model.partition(":")[2] if isinstance(agent.model, str) else agent.model.name

@@ -66,7 +66,6 @@ class Facts(BarrierSteps):
     drain_until: float = 0.0
     repairs: int = 0
     late_stop: bool = False
-    adopted: bool = False
 
     @property
     def repaired(self) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import attrs
 
+from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.approvals import Decision
 from pawl.runtime.records.executions import ExecutionRecord, StopIntent
 from pawl.runtime.records.messages import Message, ModelAnswer
@@ -115,7 +116,7 @@ class Recovered:
     """All that is on record of one execution: what a later process starts from.
 
     `position` and `answers` are the agent's, `input` and `output` are bodies, `context` is decoded JSON, `messages`
-    the transcript that a model would see.
+    the transcript that a model would see. `authority` is what a claim just gave.
     """
 
     record: ExecutionRecord | None
@@ -127,6 +128,7 @@ class Recovered:
     messages: tuple[Message, ...] = ()
     tools: tuple[StoredTool, ...] = ()
     intent: StopIntent | None = None
+    authority: Authority | None = None
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ from typing import Self
 
 import attrs
 
-from pawl.runtime.agent.approvals import Approvals
+from pawl.runtime.agent.suspension import Approvals
 from pawl.runtime.agent.barrier_steps import Effects, refusing
 from pawl.runtime.agent.calls import Calls
 from pawl.runtime.agent.batch import Batch, ChildFact
@@ -143,7 +143,7 @@ class Recovery(Outcomes, Approvals, Calls):
                 ChildFact.stored(stored.row, stored.body, self._tells_model(stored.row.tool))
                 for stored in children
             )
-            batch = Batch(record.batch_call_id, facts, self.agent.on_rejection == "end") if facts else None
+            batch = Batch(record.batch_call_id, facts, record.on_rejection == "end") if facts else None
         stop = Stop("cancel") if payload.intent is not None else self.stop
         return replace(
             self,
@@ -157,7 +157,8 @@ class Recovery(Outcomes, Approvals, Calls):
             transcript=None if record.status == "preparing" else Transcript(payload.messages),
             batch=batch,
             stop=stop,
-            adopted=True,
+            authority=payload.authority or self.authority,
+            held=payload.authority is not None or self.held,
         )
 
     def note_recorded_stop(self, payload: object) -> tuple[Self, Effects]:

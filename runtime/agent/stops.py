@@ -41,9 +41,10 @@ class Stops(Facts):
             return self, NOTHING
         return replace(self, stop=asked), NOTHING
 
-    def note_lost(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
-        """The store's fence said it: whoever owns the agent now, it is not this process."""
-        stop = Stop("lost", ErrorInfo("Superseded", payload.owner or ""))
+    def note_lost(self, payload: Stop | BarrierAnswer) -> tuple[Self, Effects]:
+        """The store's fence said it, or a child's: whoever owns the agent now, it is not this process."""
+        owner = payload.owner if isinstance(payload, BarrierAnswer) else None
+        stop = payload if isinstance(payload, Stop) else Stop("lost", ErrorInfo("Superseded", owner or ""))
         return replace(self, stop=stop, barrier=None, held=False), NOTHING
 
     def note_late_stop(self, payload: Stop | Exception) -> tuple[Self, Effects]:

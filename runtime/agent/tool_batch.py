@@ -53,7 +53,7 @@ class ToolBatch(Committing):
         llm_call_id = self.draft.batch_call_id
         assert llm_call_id is not None
         facts = tuple(self._child(llm_call_id, index, call) for index, call in enumerate(self.answer.calls))
-        batch = Batch(llm_call_id, facts, self.agent.on_rejection == "end")
+        batch = Batch(llm_call_id, facts, self.record.on_rejection == "end")
         return replace(self, batch=batch), tuple(Spawn(fact.row) for fact in facts)
 
     def _child(self, llm_call_id: str, index: int, call: ToolCall) -> ChildFact:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import attrs
 
@@ -21,6 +21,9 @@ from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content
 from pawl.runtime.records.tools import ErrorInfo, ToolRow, ToolStatus
+
+_POLICY_TIMEOUT = 60.0
+"""Seconds after which an approval policy that has not answered leaves the decision to a person."""
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -42,7 +45,7 @@ class ToolInvocation(BarrierSteps):
         return self.repairs > 0
 
     @property
-    def tool(self) -> Tool | None:
+    def tool(self) -> Tool[..., Any] | None:
         """The tool's definition; None when the model asked for one that does not exist."""
         return self.agent.tool(self.row.tool)
 
@@ -101,10 +104,11 @@ class ToolInvocation(BarrierSteps):
     def submit_authorization(self, payload: object) -> tuple[Self, Effects]:
         """A fixed answer at once; a policy is asked off the loop."""
         assert self.tool is not None
-        fixed = self.tool.fixed_approval
+        fixed = self.tool.approval.fixed
         if fixed is None:
             return self, (Authorize(self.row),)
-        return self, (Raise("authorization_completed", Authorized(self.row.tool_invocation_id, fixed)),)
+        answer = Authorized(self.row.tool_invocation_id, fixed.permission, fixed.reason)
+        return self, (Raise("authorization_completed", answer),)
 
     def take_authorization(self, payload: Authorized) -> tuple[Self, Effects]:
         """What the policy said, and why."""
@@ -229,7 +233,7 @@ class ToolInvocation(BarrierSteps):
 
     def authorization_timeout(self) -> float | None:
         """Seconds that a policy may take; a fixed answer needs none."""
-        return None if self.tool is None or self.tool.fixed_approval is not None else self.agent.approval_timeout
+        return None if self.tool is None or self.tool.approval.fixed is not None else _POLICY_TIMEOUT
 
     def tool_timeout(self) -> float | None:
         """Seconds that the body may take, None for no limit."""

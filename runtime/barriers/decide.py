@@ -21,10 +21,10 @@ def undecided(record: ExecutionRecord) -> tuple[str, ...]:
     return tuple(item.tool_call_id for item in record.request.items if item.tool_call_id not in decided)
 
 
-def fully_decided(record: ExecutionRecord, rejection_ends: bool) -> bool:
+def fully_decided(record: ExecutionRecord) -> bool:
     """Whether the run can go on: everything is decided, or a rejection has made the rest moot."""
     rejected = any(decision.verdict is Verdict.REJECTED for decision in record.decisions)
-    return not undecided(record) or (rejection_ends and rejected)
+    return not undecided(record) or (record.on_rejection == "end" and rejected)
 
 
 def receipts(record: ExecutionRecord, decisions: Sequence[Decision], now: float) -> tuple[Receipt, ...]:
@@ -36,6 +36,7 @@ def receipts(record: ExecutionRecord, decisions: Sequence[Decision], now: float)
             record.request.id,
             decision,
             now,
+            record.execution_id,
         )
         for decision in decisions
     )

@@ -123,7 +123,7 @@ def decide(live: Live, message: Message) -> Decision:
         return Decision(live, dropped=message.event)
     work = _Work(live, message.now)
     if message.settles is not None:
-        work.settle(message.settles)
+        work.settle(message.settles, message.child)
     try:
         taken = work.deliver(message.child, message.event, message.payload, outside=True)
     except UnhandledEvent as refused:
@@ -152,8 +152,13 @@ class _Work:
         while self.inside:
             self.deliver(*self.inside.popleft())
 
-    def settle(self, operation: str) -> None:
+    def settle(self, operation: str, name: str | None) -> None:
         """A physical operation or a submission has ended, whatever its result means."""
+        child = self.live.children.get(name) if name is not None else None
+        if child is not None and name is not None:
+            rest = child.invocation.unanswered - {operation}
+            child = attrs.evolve(child, invocation=replace(child.invocation, unanswered=rest))
+            self.live = replace(self.live, children={**self.live.children, name: child})
         invocation = self.live.invocation
         if operation in invocation.operations:
             invocation = replace(invocation, operations=invocation.operations - {operation})

@@ -80,7 +80,7 @@ class AsyncioEnvironment:
         """On the loop's monotonic clock."""
         return self._loop.call_later(seconds, callback)
 
-    def offload(self, body: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> Job:
+    def offload(self, body: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> Job[T]:
         """On a daemon thread of the pool."""
 
         def ended(value: T | None, error: BaseException | None) -> None:

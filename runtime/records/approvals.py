@@ -57,3 +57,4 @@ class Receipt:
     request_id: str
     decision: Decision
     decided_at: float
+    execution_id: str = ""

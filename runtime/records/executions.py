@@ -40,7 +40,8 @@ class ExecutionRecord:
     `start_id` is the caller's idempotency id, `token` the commit token of the last barrier. `input`, `context` (the
     durable context, None when the caller gave none) and `result` are content digests. `llm_call_id` is the model call
     that was let go and has no recorded answer. `batch` lists the tool invocations of the model answer
-    `batch_call_id`, in call order. `run_model`: a resolution said that the lost call was never performed. Times are unix seconds.
+    `batch_call_id`, in call order. `run_model`: a resolution said that the lost call was never performed. `on_rejection` is the definition's at admission, so that a decision can be
+    committed where the definition is not known. Times are unix seconds.
     """
 
     execution_id: str
@@ -66,6 +67,7 @@ class ExecutionRecord:
     batch: tuple[str, ...] = ()
     request: ApprovalRequest | None = None
     decisions: tuple[Decision, ...] = ()
+    on_rejection: Literal["end", "continue"] = "end"
     iterations: int = 0
     lost_calls: int = 0
     usage: Usage = attrs.Factory(Usage)

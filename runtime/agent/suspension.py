@@ -29,7 +29,7 @@ class Approvals(ToolBatch):
 
     def undecided_left(self, payload: object) -> bool:
         """Some item still waits, and no rejection has made the others moot."""
-        return not fully_decided(self.record, self.agent.on_rejection == "end")
+        return not fully_decided(self.record)
 
     # suspension ---------------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class Approvals(ToolBatch):
         assert self.deciding is not None
         decisions = self.deciding.decisions
         decided = replace(self.draft, decisions=(*self.draft.decisions, *decisions))
-        done = fully_decided(decided, self.agent.on_rejection == "end")
+        done = fully_decided(decided)
         context, command = self._commit(
             "approval",
             "proceed" if done else "suspend",
@@ -147,7 +147,7 @@ class Approvals(ToolBatch):
         """Tell each child; where a rejection ends the run, the others and the authorized siblings are cancelled."""
         assert self.batch is not None
         decided = {decision.tool_call_id: decision for decision in self.record.decisions}
-        ends = self.agent.on_rejection == "end" and any(
+        ends = self.record.on_rejection == "end" and any(
             decision.verdict is Verdict.REJECTED for decision in decided.values()
         )
         told: list[Tell] = []

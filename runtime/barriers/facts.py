@@ -1,0 +1,27 @@
+"""Facts as journal entries: the same entry for the same fact, whoever writes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
+from pawl.runtime.records.messages import ModelAnswer
+
+
+def call_entry(execution_id: str, llm_call_id: str, status: str, now: float, **meta: Any) -> JournalEntry:
+    """A model call: completed, failed, lost with its process, or unknown."""
+    facts = {"llm_call_id": llm_call_id, "status": status, **meta}
+    return JournalEntry(JournalKind.LLM_CALL_RECORDED, execution_id, now, None, facts)
+
+
+def answer_entries(execution_id: str, llm_call_id: str, answer: ModelAnswer, now: float) -> list[JournalEntry]:
+    """A recorded answer: the call with its usage, and the message. Raises UnicodeEncodeError."""
+    usage = attrs.asdict(answer.usage)
+    calls = [attrs.asdict(call) for call in answer.calls]
+    meta = {"llm_call_id": llm_call_id, "calls": calls}
+    return [
+        call_entry(execution_id, llm_call_id, "completed", now, usage=usage, model=answer.model),
+        JournalEntry(JournalKind.ASSISTANT_MESSAGE, execution_id, now, Content.of(answer.text), meta),
+    ]

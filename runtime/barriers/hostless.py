@@ -1,0 +1,160 @@
+"""Answers from a process that has no code of the agent: recorded in one transaction, run when a host adopts them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pawl.runtime.barriers.claim import IsDead, existing
+from pawl.runtime.barriers.commit import Commit
+from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, to_commit
+from pawl.runtime.barriers.facts import answer_entries
+from pawl.runtime.barriers.resolve import MODEL, Performed, resolve_model, resolve_tool, subjects
+from pawl.runtime.records.agents import Authority
+from pawl.runtime.records.approvals import Decision, Receipt
+from pawl.runtime.records.errors import NotSuspended, UnknownSubject
+from pawl.runtime.records.executions import ExecutionRecord, StopIntent
+from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
+from pawl.runtime.records.messages import ModelAnswer
+from pawl.runtime.records.statuses import TERMINAL, moved
+from pawl.runtime.records.tools import ErrorInfo, ToolRow
+from pawl.runtime.store.ownership import claim
+from pawl.runtime.store.port import Operation, Transaction
+
+
+def stop_intent(execution_id: str, now: float) -> Operation[ExecutionRecord]:
+    """Write that the run is to stop; its own row, no revision. One at rest becomes adoptable. An ended one is left.
+
+    Raises ExecutionNotFound.
+    """
+
+    def run(tx: Transaction) -> ExecutionRecord:
+        record = existing(tx, execution_id)
+        if record.status in TERMINAL:
+            return record
+        tx.intents.put(StopIntent(execution_id, "cancel", now))
+        root = tx.agents.get(record.agent_id)
+        if root is not None and root.owner is None:
+            tx.executions.rest(execution_id, None)
+        return record
+
+    return run
+
+
+def decide(
+    execution_id: str,
+    request_id: str,
+    decisions: Sequence[Decision],
+    *,
+    owner: str,
+    token: str,
+    now: float,
+    is_dead: IsDead,
+) -> Operation[tuple[Receipt, ...]]:
+    """The `approval` barrier without a session. Raises AlreadyDecided, StaleRequest, NotSuspended, Fenced."""
+
+    def run(tx: Transaction) -> tuple[Receipt, ...]:
+        record = existing(tx, execution_id)
+        earlier = tuple(tx.decisions.of_request(request_id))
+        fresh = to_commit(record, request_id, decisions, earlier)
+        if not fresh:
+            return earlier
+        if record.status != "suspended":
+            raise NotSuspended(f"execution {execution_id} is {record.status} and waits for no decision")
+        written = receipts(record, fresh, now)
+        decided = replace(record, decisions=(*record.decisions, *fresh))
+        done = fully_decided(decided)
+        command = _command(
+            tx,
+            record,
+            replace(
+                decided,
+                status=moved(record.status, "proceed" if done else "suspend"),
+                phase="resuming" if done else "approval",
+            ),
+            (approval_entry(record, fresh, now),),
+            owner=owner,
+            token=token,
+            now=now,
+            is_dead=is_dead,
+        )
+        replace(command, receipts=written, awaiting=None if done else "approval").run(tx)
+        return (*earlier, *written)
+
+    return run
+
+
+def resolve(
+    execution_id: str,
+    subject: str,
+    outcome: Performed,
+    *,
+    result: str | None,
+    answer: ModelAnswer | None,
+    error: ErrorInfo | None,
+    owner: str,
+    token: str,
+    now: float,
+    is_dead: IsDead,
+) -> Operation[ExecutionRecord]:
+    """The `resolution` barrier without a session. Raises UnknownSubject, Fenced."""
+
+    def run(tx: Transaction) -> ExecutionRecord:
+        record = existing(tx, execution_id)
+        rows = tx.tools.of_execution(execution_id, record.batch_call_id) if record.batch_call_id is not None else ()
+        if subject not in subjects(record, rows):
+            raise UnknownSubject(unknown_subject(execution_id, subject, subjects(record, rows)))
+        meta = {"subject": subject, "outcome": outcome}
+        journal = [JournalEntry(JournalKind.RECOVERY_RESOLVED, execution_id, now, None, meta)]
+        after = replace(record, status=moved(record.status, "proceed"), phase="recovering")
+        if subject == MODEL:
+            if outcome == "succeeded":
+                journal[:0] = answer_entries(execution_id, str(record.llm_call_id), answer or ModelAnswer(), now)
+                after = replace(after, iterations=after.iterations + 1, usage=after.usage + (answer or ModelAnswer()).usage)
+            after = replace(after, **resolve_model(record, outcome, answer, error))
+            tools: tuple[ToolRow, ...] = ()
+            contents: tuple[Content, ...] = ()
+        else:
+            row = next(row for row in rows if row.tool_call_id == subject)
+            resolved = resolve_tool(row, outcome, result, error)
+            tools = (resolved.row,)
+            contents = (resolved.content,) if resolved.content is not None else ()
+        command = _command(
+            tx, record, after, tuple(journal), owner=owner, token=token, now=now, is_dead=is_dead
+        )
+        replace(command, tools=tools, contents=contents).run(tx)
+        return after
+
+    return run
+
+
+def unknown_subject(execution_id: str, subject: str, known: Sequence[str]) -> str:
+    """The message of UnknownSubject."""
+    waits = f"it waits for: {', '.join(known)}" if known else "nothing of it waits for an answer"
+    return f"execution {execution_id} does not wait for an answer about {subject!r}; {waits}"
+
+
+def _command(
+    tx: Transaction,
+    record: ExecutionRecord,
+    after: ExecutionRecord,
+    journal: tuple[JournalEntry, ...],
+    *,
+    owner: str,
+    token: str,
+    now: float,
+    is_dead: IsDead,
+) -> Commit:
+    """Claim, and the commit that releases again in the same transaction."""
+    root = claim(record.agent_id, owner, now, is_dead)(tx)
+    after = replace(after, revision=record.revision + 1, token=token, updated_at=now)
+    return Commit(
+        "hostless",
+        Authority(owner, root.fence),
+        after,
+        (record.revision, record.token),
+        root.position,
+        journal,
+        release=True,
+        bump=True,
+    )

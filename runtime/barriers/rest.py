@@ -1,0 +1,26 @@
+"""Letting an agent go while its execution waits: no barrier of its own revision, only who owns what."""
+
+from __future__ import annotations
+
+from pawl.runtime.barriers.commit import holds
+from pawl.runtime.records.agents import Authority
+from pawl.runtime.records.executions import Awaiting
+from pawl.runtime.records.frozen import replace
+from pawl.runtime.store.port import Operation, Transaction
+
+
+def let_go(
+    agent_id: str, authority: Authority, execution_id: str | None = None, awaiting: Awaiting | None = None
+) -> Operation[None]:
+    """Release ownership, and note what the execution waits for; without an execution that stays as it is.
+
+    Raises Fenced when the agent is not ours any more.
+    """
+
+    def run(tx: Transaction) -> None:
+        root = holds(tx, agent_id, authority)
+        if execution_id is not None:
+            tx.executions.rest(execution_id, awaiting)
+        tx.agents.save(replace(root, owner=None))
+
+    return run

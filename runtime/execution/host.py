@@ -1,0 +1,285 @@
+"""The host of this process's executions: starts, adopts, and brings answers to what is at rest.
+
+Everything here is orchestration around the keeper: it asks the store, waits, and hands values to a session. Whatever
+is decided about an execution is decided by the tables, inside the keeper, or in one transaction of the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import attrs
+
+from pawl.generated.admission import Event as Slot
+from pawl.generated.agent_invocation import MACHINE, State
+from pawl.runtime.agent.agent_invocation import AgentInvocation
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.payloads import Recovered, Stop
+from pawl.runtime.barriers.admission import Admission, AlreadyStarted
+from pawl.runtime.barriers.claim import Claimed, take_over
+from pawl.runtime.execution.keeper import Keeper
+from pawl.runtime.execution.load import recovered
+from pawl.runtime.loop.environment import Environment
+from pawl.runtime.records.agents import Authority, Owner
+from pawl.runtime.records.canonical import canonical
+from pawl.runtime.records.errors import (
+    AgentBusy,
+    DefinitionChanged,
+    NotSuspended,
+    OutcomeUnknown,
+    PawlError,
+    SpecMismatch,
+    StoreUnavailable,
+)
+from pawl.runtime.records.errors import Superseded as SupersededError
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
+from pawl.runtime.store.answers import Answer, Committed, Refused, Superseded, Unavailable, Uncertain
+from pawl.runtime.store.port import Operation, Store
+
+T = TypeVar("T")
+
+_TRIES = 5
+_BACKOFF = 0.1
+
+
+class Host:
+    """Executions of the definitions that this process has code for."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        store: Store,
+        keeper: Keeper,
+        owner: str,
+        is_dead: Callable[[Owner], bool],
+        definitions: Mapping[str, Agent],
+    ) -> None:
+        self.environment, self.store, self.keeper = environment, store, keeper
+        self.owner, self.is_dead = owner, is_dead
+        self.definitions = definitions
+
+    # the store, awaited -------------------------------------------------------------------------------------
+
+    async def ask(self, operation: Operation[T]) -> T:
+        """Commit an operation that may safely be repeated. Raises what it was refused with, Superseded,
+        StoreUnavailable after a few tries, OutcomeUnknown.
+        """
+        for attempt in range(_TRIES):
+            match await self._answer(operation):
+                case Committed(value):
+                    return value
+                case Refused(error):
+                    raise error
+                case Superseded(owner):
+                    raise SupersededError(owner)
+                case Uncertain(error):
+                    raise OutcomeUnknown(f"it is not known whether this was written: {error}; ask again") from error
+                case Unavailable(error):
+                    last = error
+                    if isinstance(error, PawlError) and not isinstance(error, StoreUnavailable):
+                        raise error
+                    await self.pause(_BACKOFF * 2**attempt)
+        raise StoreUnavailable(f"the store cannot be written now, nothing was written: {last}") from last
+
+    async def _answer(self, operation: Operation[T]) -> Answer[T]:
+        future: asyncio.Future[Answer[T]] = self.environment.future()
+
+        def arrived(said: Answer[T]) -> None:
+            if not future.done():
+                future.set_result(said)
+
+        self.store.submit(operation, lambda said: self.environment.wake(lambda: arrived(said)))
+        return await future
+
+    async def read(self, operation: Operation[T]) -> T:
+        """Read off the loop. Raises what the operation raises, and StoreError."""
+        future: asyncio.Future[T] = self.environment.future()
+
+        def arrived(value: Any, error: BaseException | None) -> None:
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(value)
+
+        self.environment.offload(lambda: self.store.read(operation), arrived)
+        return await future
+
+    async def pause(self, seconds: float) -> None:
+        """Wait on the environment's clock."""
+        future: asyncio.Future[None] = self.environment.future()
+        self.environment.later(seconds, lambda: None if future.done() else future.set_result(None))
+        await future
+
+    # starting -----------------------------------------------------------------------------------------------
+
+    async def start(
+        self, agent: Agent, agent_id: str, text: str, start_id: str | None, context: dict[str, Any] | None
+    ) -> str:
+        """Admit a run; returns its id when the admission has committed, or the id that `start_id` made before.
+
+        Raises AgentBusy, AgentClosed, AgentNotFound, IdConflict, StoreUnavailable, OutcomeUnknown.
+        """
+        now, execution_id = self.environment.now(), f"x{self.environment.new_id()}"
+        session = self.environment.new_id()
+        body = Content.of(text)
+        kept = Content.of(canonical(context)) if context is not None else None
+        record = ExecutionRecord(
+            execution_id=execution_id,
+            agent_id=agent_id,
+            definition=agent.name,
+            definition_version=agent.version,
+            machine=MACHINE.name,
+            spec_hash=MACHINE.spec_hash,
+            start_id=start_id or execution_id,
+            input=body.digest,
+            context=kept.digest if kept is not None else None,
+            created_at=now,
+            updated_at=now,
+            status="preparing",
+            phase="preparing",
+            revision=0,
+            token=f"admission-{session}",
+            on_rejection=agent.on_rejection,
+        )
+        entry = JournalEntry(JournalKind.INPUT_RECEIVED, execution_id, now, body, {"start_id": record.start_id})
+        command = Admission(self.owner, now, self.is_dead, record, body, kept, entry)
+        try:
+            self.keeper.registry.take(agent_id, execution_id, Slot.ADMIT)
+        except AgentBusy as busy:
+            return await self._same_start(command, busy)
+        invocation = self._context(agent, record, session, Authority(self.owner, 0))
+        invocation = replace(invocation, input=text, context=context or {})
+        begun = self.keeper.waiting.start(execution_id)
+        self.keeper.begin(invocation, command)
+        try:
+            await asyncio.shield(begun)
+        except AlreadyStarted as again:
+            return again.record.execution_id
+        return execution_id
+
+    async def _same_start(self, command: Admission, busy: AgentBusy) -> str:
+        """The agent is taken here; the same start again is still the same execution."""
+        record = command.record
+        earlier = await self.read(lambda tx: tx.executions.of_start(record.agent_id, record.start_id))
+        if earlier is not None and earlier.input == record.input and earlier.context == record.context:
+            return earlier.execution_id
+        raise busy
+
+    def _context(self, agent: Agent, record: ExecutionRecord, session: str, authority: Authority) -> AgentInvocation:
+        return AgentInvocation(
+            session=session,
+            execution_id=record.execution_id,
+            agent_id=record.agent_id,
+            now=self.environment.now(),
+            agent=agent,
+            record=record,
+            draft=record,
+            authority=authority,
+        )
+
+    # going on with what is on record --------------------------------------------------------------------------
+
+    def definition(self, record: ExecutionRecord) -> Agent | None:
+        """The definition that may go on with this record, None when this process has none of that name.
+
+        Raises DefinitionChanged, SpecMismatch: the work is left untouched.
+        """
+        agent = self.definitions.get(record.definition)
+        if agent is None:
+            return None
+        if record.definition_version not in (agent.version, *agent.compatible_with):
+            raise DefinitionChanged(
+                f"execution {record.execution_id} was started by {record.definition} version "
+                f"{record.definition_version}, this is version {agent.version}; "
+                f"add compatible_with=[{record.definition_version}] to the agent to let it finish the run"
+            )
+        if (record.machine, record.spec_hash) != (MACHINE.name, MACHINE.spec_hash):
+            raise SpecMismatch(
+                f"execution {record.execution_id} was written under {record.machine} {record.spec_hash[:12]}, "
+                f"this is {MACHINE.name} {MACHINE.spec_hash[:12]}; finish it with the version that wrote it"
+            )
+        return agent
+
+    async def adopt(self, record: ExecutionRecord, agent: Agent) -> None:
+        """Go on with an open execution that nobody owns. Raises AgentBusy, Superseded when somebody does."""
+        self.keeper.registry.take(record.agent_id, record.execution_id, Slot.ADOPT)
+        found = await self._claimed(record)
+        if found is None:
+            return
+        self.keeper.begin(self._recovered(agent, found), found, State.RECOVERING)
+
+    async def bring(
+        self, record: ExecutionRecord, agent: Agent, event: str, make: Callable[[Recovered], object]
+    ) -> asyncio.Future[Any]:
+        """Bring an answer to an execution at rest: claim it, load it, resume it where it waits.
+
+        `make` gives the event's payload from what was found, and may raise. Returns a future of the next rest.
+        Raises AgentBusy, Superseded, NotSuspended, and what `make` raises; then nothing has changed.
+        """
+        self.keeper.registry.take(record.agent_id, record.execution_id, Slot.RESUME)
+        found = await self._claimed(record)
+        if found is None or found.record is None:
+            raise NotSuspended(f"execution {record.execution_id} has ended and waits for nothing")
+        invocation = self._recovered(agent, found)
+        try:
+            payload = make(found)
+        except Exception:
+            self.keeper.abandon(invocation)
+            raise
+        rest = self.keeper.waiting.rest(record.execution_id, answering=True)
+        waits = State.SUSPENDED if event == "decided" else State.AWAITING_RESOLUTION
+        self.keeper.resume(invocation, waits, event, payload)
+        return rest
+
+    async def _claimed(self, record: ExecutionRecord) -> Recovered | None:
+        """Claim, then read all of it; the slot is given back when that does not work. None: it has ended."""
+        try:
+            claimed: Claimed = await self.ask(
+                take_over(record.execution_id, self.owner, self.environment.now(), self.is_dead)
+            )
+            if claimed.authority is None:
+                self.keeper.registry.move(record.agent_id, Slot.RELEASE)
+                return None
+            found = await self.read(recovered(record.execution_id))
+        except BaseException:
+            self.keeper.registry.move(record.agent_id, Slot.RELEASE)
+            raise
+        self.keeper.registry.move(record.agent_id, Slot.ADMITTED)
+        return replace_authority(found, claimed.authority)
+
+    def _recovered(self, agent: Agent, found: Recovered) -> AgentInvocation:
+        assert found.record is not None
+        assert found.authority is not None
+        invocation = self._context(agent, found.record, self.environment.new_id(), found.authority)
+        return invocation.found(found)
+
+    # stopping -----------------------------------------------------------------------------------------------
+
+    def stop_live(self, execution_id: str) -> bool:
+        """Tell a live session of an intent that is on record. False when the execution is not run here."""
+        live = self.keeper.live(execution_id)
+        if live is None:
+            return False
+        self.keeper.deliver(live, "cancel_requested", Stop("cancel"))
+        return True
+
+    async def reload(self, execution_id: str) -> None:
+        """Read the store again for an execution that was closed here. Raises Superseded when it was taken over."""
+        live = self.keeper.live(execution_id)
+        if live is None:
+            raise NotSuspended(f"execution {execution_id} is not closed in this process")
+        claimed = await self.ask(take_over(execution_id, self.owner, self.environment.now(), self.is_dead))
+        found = await self.read(recovered(execution_id))
+        authority = claimed.authority or live.invocation.authority
+        self.keeper.deliver(live, "reload", replace_authority(found, authority))
+
+
+def replace_authority(found: Recovered, authority: Authority) -> Recovered:
+    """What was found, under the authority that was just claimed."""
+    return attrs.evolve(found, authority=authority)

@@ -1,0 +1,291 @@
+"""The keeper of the live executions: takes one message at a time, lets the heart decide, carries out what it asks.
+
+Nothing else replaces live state. Persist, then release: an effect that reaches outside the process is only ever
+asked for by the enter action behind a committed barrier, so carrying effects out in order is enough.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from pawl.generated.admission import Event as Slot
+from pawl.generated.agent_invocation import State
+from pawl.runtime.agent.agent_invocation import AgentInvocation
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.effects import (
+    AtRest,
+    Authorize,
+    Begun,
+    CallModel,
+    Closed,
+    Command,
+    Emit,
+    Ended,
+    LoadContext,
+    ReadBack,
+    RunProbe,
+    RunTool,
+    StopModel,
+    StopTool,
+    Submit,
+)
+from pawl.runtime.agent.facts import error_info
+from pawl.runtime.agent.payloads import LoadedContext, WorkFailed
+from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id, read
+from pawl.runtime.barriers.rest import let_go
+from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide
+from pawl.runtime.execution.listeners import Listeners
+from pawl.runtime.execution.load import transcript
+from pawl.runtime.execution.registry import Registry
+from pawl.runtime.execution.waiting import Waiting
+from pawl.runtime.execution.work import Workshop
+from pawl.runtime.llm.port import Provider
+from pawl.runtime.loop.environment import Cancellable, Environment
+from pawl.runtime.loop.inbox import Inbox
+from pawl.runtime.records.errors import OutcomeUnknown
+from pawl.runtime.records.frozen import replace
+from pawl.runtime.store.answers import Answer
+from pawl.runtime.store.port import Store
+
+_log = logging.getLogger("pawl.execution")
+
+Trace = Callable[[str, Move], None]
+
+
+@attrs.frozen
+class Mail:
+    """A message for the session of one execution."""
+
+    execution_id: str
+    message: Message
+
+
+class Keeper:
+    """Live executions by id, and everything that is done for them. All methods run on the loop."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        store: Store,
+        listeners: Listeners,
+        provider: Callable[[Agent], Provider],
+        deps: object,
+        trace: Trace | None = None,
+    ) -> None:
+        self.environment, self.store, self.listeners = environment, store, listeners
+        self.registry = Registry()
+        self.waiting = Waiting(environment)
+        self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(environment, self._handle)
+        self.dropped: dict[str, int] = {}
+        self._provider, self._trace = provider, trace
+        self._lives: dict[str, Live] = {}
+        self._timers: dict[tuple[str, str | None, str], Cancellable] = {}
+        self._workshop = Workshop(environment, deps)
+
+    def live(self, execution_id: str) -> Live | None:
+        """The live value of an execution, None when it is not run here."""
+        return self._lives.get(execution_id)
+
+    @property
+    def executing(self) -> tuple[Live, ...]:
+        """Everything that is run here now."""
+        return tuple(self._lives.values())
+
+    @property
+    def busy(self) -> bool:
+        """Whether any application code runs here."""
+        return len(self._workshop) > 0
+
+    # sessions -----------------------------------------------------------------------------------------------
+
+    def begin(self, invocation: AgentInvocation, payload: object = None, state: State | None = None) -> None:
+        """Start a session for an execution whose slot was taken."""
+        self._lives[invocation.execution_id] = Live(state or State.IDLE, invocation)
+        self._follow(invocation.execution_id, begin(invocation, payload, state))
+
+    def resume(self, invocation: AgentInvocation, state: State, event: str, payload: object) -> None:
+        """A new session at the wait state where the last one ended, and what was brought to it."""
+        live = Live(state, invocation)
+        self._lives[invocation.execution_id] = live
+        self.deliver(live, event, payload)
+
+    def abandon(self, invocation: AgentInvocation) -> None:
+        """What was claimed turned out not to be wanted: let it go as it was found."""
+
+        def answer(said: Answer[Any]) -> None:
+            self.inbox.post(lambda: self.registry.move(invocation.agent_id, Slot.REST))
+
+        self.store.submit(let_go(invocation.agent_id, invocation.authority), answer)
+
+    def deliver(self, live: Live, event: str, payload: object, child: str | None = None) -> Decision:
+        """Bring an event to a session now, from the loop itself. The decision tells whether it was refused."""
+        message = Message(live.session, event, payload, self.environment.now(), child)
+        decision = self._decide(live, message)
+        self._follow(live.execution_id, decision)
+        return decision
+
+    def _handle(self, mail: Mail | Callable[[], None]) -> None:
+        if not isinstance(mail, Mail):
+            return mail()
+        live = self._lives.get(mail.execution_id)
+        if live is None or live.session != mail.message.session:
+            return self._count(mail.message.event)
+        return self._follow(mail.execution_id, self._decide(live, mail.message))
+
+    def _decide(self, live: Live, message: Message) -> Decision:
+        try:
+            return decide(live, message)
+        except Exception as error:
+            _log.exception("execution %s: the tables do not say what '%s' means", live.execution_id, message.event)
+            closed = OutcomeUnknown(f"execution {live.execution_id} is closed in this process: {error}")
+            return Decision(replace(live, state=State.RECOVERY_REQUIRED), (Closed(closed),))
+
+    def _follow(self, execution_id: str, decision: Decision) -> None:
+        """Replace the live value, then carry out what was asked, in order."""
+        self._lives[execution_id] = decision.live
+        if decision.dropped is not None:
+            self._count(decision.dropped)
+        if self._trace is not None:
+            for move in decision.moves:
+                self._trace(execution_id, move)
+        for effect in decision.effects:
+            self._perform(decision.live, effect)
+
+    def _count(self, event: str) -> None:
+        self.dropped[event] = self.dropped.get(event, 0) + 1
+
+    # effects ------------------------------------------------------------------------------------------------
+
+    def _perform(self, live: Live, effect: object) -> None:
+        invocation = live.invocation
+        match effect:
+            case Submit(command):
+                self._submit(live, command)
+            case ReadBack(command):
+                self._read_back(live, command)
+            case CallModel():
+                self._workshop.call_model(effect, self._provider(invocation.agent), self._poster(live))
+            case RunTool(row, deadline):
+                self._workshop.run_tool(row, deadline, invocation, self._poster(live))
+            case Authorize(row):
+                self._workshop.authorize(row, invocation, self._poster(live))
+            case RunProbe(row):
+                self._workshop.probe(row, invocation, self._poster(live))
+            case StopModel(name) | StopTool(name):
+                self._workshop.stop(name)
+            case LoadContext():
+                self._load_context(live)
+            case ArmTimer():
+                self._arm(live, effect)
+            case DisarmTimer(child, state):
+                timer = self._timers.pop((live.session, child, state), None)
+                if timer is not None:
+                    timer.cancel()
+            case Emit(event):
+                self.listeners.tell(event)
+            case Begun():
+                self.registry.move(invocation.agent_id, Slot.ADMITTED)
+                self.waiting.begun(live.execution_id)
+            case AtRest():
+                self._rest(live, effect)
+            case Ended(rest, event, error):
+                self._forget(live)
+                self.registry.move(invocation.agent_id, Slot.RELEASE)
+                if event is not None:
+                    self.listeners.tell(event)
+                self.waiting.settle(live.execution_id, rest, error)
+            case Closed(error):
+                self.registry.move(invocation.agent_id, Slot.CLOSE)
+                self.waiting.settle(live.execution_id, None, error)
+            case _:
+                raise AssertionError(f"nobody carries out {effect!r}")
+
+    def _poster(self, live: Live) -> Callable[[str, object, str | None, str | None], None]:
+        """A sink bound to this one incarnation: what it brings later is dropped when another has taken over."""
+        execution_id, session = live.execution_id, live.session
+
+        def post(event: str, payload: object, child: str | None, settles: str | None) -> None:
+            message = Message(session, event, payload, self.environment.now(), child, settles)
+            self.inbox.post(Mail(execution_id, message))
+
+        return post
+
+    def _submit(self, live: Live, command: Command) -> None:
+        post, child = self._poster(live), self._child_of(live, command)
+        operation = operation_id(command.token, False)
+        if live.invocation.ownership_is_lost(None):
+            return post("superseded", BarrierAnswer(command.token, False), child, operation)
+
+        def answer(said: Answer[Any]) -> None:
+            event, payload = answered(said, command.token)
+            post(event, payload, child, operation)
+
+        return self.store.submit(command.run, answer)
+
+    def _read_back(self, live: Live, command: Command) -> None:
+        post, child = self._poster(live), self._child_of(live, command)
+
+        def answer(said: Answer[Any]) -> None:
+            event, payload = read(said, command.token)
+            post(event, payload, child, operation_id(command.token, True))
+
+        self.store.submit(command.read_back, answer)
+
+    @staticmethod
+    def _child_of(live: Live, command: Command) -> str | None:
+        row = getattr(command, "row", None)
+        return row.tool_invocation_id if row is not None else None
+
+    def _load_context(self, live: Live) -> None:
+        post, invocation = self._poster(live), live.invocation
+
+        def loaded(messages: Any, error: BaseException | None) -> None:
+            if error is None:
+                return post("context_ready", LoadedContext(messages), None, None)
+            return post("context_failed", WorkFailed(error_info(error)), None, None)
+
+        operation = transcript(invocation.agent_id, invocation.execution_id)
+        self.environment.offload(lambda: self.store.read(operation), loaded)
+
+    def _arm(self, live: Live, timer: ArmTimer) -> None:
+        key, post = (live.session, timer.child, timer.state), self._poster(live)
+
+        def due() -> None:
+            if self._timers.pop(key, None) is not None:
+                post(timer.event, None, timer.child, None)
+
+        earlier = self._timers.pop(key, None)
+        if earlier is not None:
+            earlier.cancel()
+        self._timers[key] = self.environment.later(timer.seconds, due)
+
+    # rest ---------------------------------------------------------------------------------------------------
+
+    def _rest(self, live: Live, effect: AtRest) -> None:
+        """Ownership is released, then the event is delivered, then the handle settles. Nothing lives on."""
+        invocation = live.invocation
+        self._forget(live)
+
+        def settled(_: object = None) -> None:
+            self.registry.move(invocation.agent_id, Slot.REST)
+            self.listeners.tell(effect.event)
+            self.waiting.settle(live.execution_id, effect.rest, None, effect.refusal)
+
+        if not effect.held:
+            return settled()
+        operation = let_go(invocation.agent_id, invocation.authority, live.execution_id, effect.awaiting)
+
+        def answer(said: Answer[Any]) -> None:
+            # Not released is not lost: this process still holds the lease, and another may take it when it ends.
+            self.inbox.post(settled)
+
+        return self.store.submit(operation, answer)
+
+    def _forget(self, live: Live) -> None:
+        self._lives.pop(live.execution_id, None)
+        for key in [key for key in self._timers if key[0] == live.session]:
+            self._timers.pop(key).cancel()

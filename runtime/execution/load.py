@@ -1,0 +1,65 @@
+"""Reading an execution back: all that a later process starts from, and the transcript that a model sees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pawl.runtime.agent.payloads import Recovered
+from pawl.runtime.execution.output import ended
+from pawl.runtime.records.errors import ExecutionNotFound
+from pawl.runtime.records.journal import JournalKind, JournalRecord
+from pawl.runtime.records.messages import Message, ToolCall
+from pawl.runtime.records.tools import StoredTool
+from pawl.runtime.store.port import Operation, Transaction
+
+
+def transcript(agent_id: str, execution_id: str) -> Operation[tuple[Message, ...]]:
+    """The messages that a run sees: of earlier runs that ended well, and its own."""
+
+    def read(tx: Transaction) -> tuple[Message, ...]:
+        return messages(tx.journal.transcript(agent_id, execution_id))
+
+    return read
+
+
+def messages(records: Sequence[JournalRecord]) -> tuple[Message, ...]:
+    """Journal records as messages, in order."""
+    said: list[Message] = []
+    for record in records:
+        text = record.body or ""
+        match record.kind:
+            case JournalKind.EXTERNAL_MESSAGE:
+                said.append(Message("user", text))
+            case JournalKind.ASSISTANT_MESSAGE:
+                calls = tuple(ToolCall(**call) for call in record.meta.get("calls", ()))
+                said.append(Message("assistant", text, calls))
+            case JournalKind.TOOL_MESSAGE:
+                said.append(Message("tool", text, tool_call_id=record.meta["tool_call_id"]))
+    return tuple(said)
+
+
+def recovered(execution_id: str) -> Operation[Recovered]:
+    """One execution, whole. Raises ExecutionNotFound."""
+
+    def read(tx: Transaction) -> Recovered:
+        record = tx.executions.get(execution_id)
+        if record is None:
+            raise ExecutionNotFound(f"there is no execution {execution_id!r} in this store; `pawl ls` lists them")
+        root = tx.agents.get(record.agent_id)
+        assert root is not None
+        rows = tx.tools.of_execution(execution_id, record.batch_call_id) if record.batch_call_id is not None else ()
+        tools = tuple(StoredTool(row, tx.contents.get(row.output) if row.output is not None else None) for row in rows)
+        return Recovered(
+            record=record,
+            position=root.position,
+            answers=root.answers,
+            input=tx.contents.get(record.input),
+            output=tx.contents.get(record.result) if record.result is not None else None,
+            context=json.loads(tx.contents.get(record.context)) if record.context is not None else {},
+            messages=() if ended(record) else messages(tx.journal.transcript(record.agent_id, execution_id)),
+            tools=tools,
+            intent=tx.intents.get(execution_id),
+        )
+
+    return read

@@ -1,0 +1,58 @@
+"""What an execution is at rest, read from its record: the same values that a live handle settles with."""
+
+from __future__ import annotations
+
+from pawl.runtime.agent.outcomes import outcome_of
+from pawl.runtime.barriers.decide import undecided
+from pawl.runtime.records.executions import Awaiting, ExecutionRecord
+from pawl.runtime.records.rests import NeedsResolution, Rest, Suspended, Unresolved
+from pawl.runtime.records.statuses import TERMINAL
+from pawl.runtime.records.tools import ToolStatus
+from pawl.runtime.store.port import Transaction
+
+
+def ended(record: ExecutionRecord) -> bool:
+    """Whether the record is terminal."""
+    return record.status in TERMINAL
+
+
+def rest_of(tx: Transaction, record: ExecutionRecord, awaiting: Awaiting | None) -> Rest | None:
+    """The rest that the execution is at, None while it moves (or waits for a process to move it)."""
+    if ended(record):
+        return outcome_of(record, tx.contents.get(record.result) if record.result is not None else "")
+    if awaiting == "approval" and record.request is not None:
+        return Suspended(
+            execution_id=record.execution_id,
+            agent_id=record.agent_id,
+            revision=record.revision,
+            usage=record.usage,
+            request=record.request,
+            undecided=undecided(record),
+        )
+    if awaiting == "resolution":
+        return NeedsResolution(
+            execution_id=record.execution_id,
+            agent_id=record.agent_id,
+            revision=record.revision,
+            usage=record.usage,
+            unresolved=unresolved(tx, record),
+        )
+    return None
+
+
+def unresolved(tx: Transaction, record: ExecutionRecord) -> tuple[Unresolved, ...]:
+    """The effects that were started and have no outcome on record."""
+    asked = [Unresolved(subject="model")] if record.llm_call_id is not None and not record.run_model else []
+    if record.batch_call_id is not None:
+        for row in tx.tools.of_execution(record.execution_id, record.batch_call_id):
+            if row.status is ToolStatus.PENDING:
+                asked.append(
+                    Unresolved(
+                        subject=row.tool_call_id,
+                        tool=row.tool,
+                        arguments=row.raw_arguments,
+                        idempotency_key=row.idempotency_key,
+                        attempt=row.attempt,
+                    )
+                )
+    return tuple(asked)

@@ -1,0 +1,88 @@
+"""The poll: what nobody owns is adopted, and stops that other processes asked for are noticed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from pawl.runtime.execution.host import Host
+from pawl.runtime.loop.environment import Cancellable
+from pawl.runtime.records.errors import AgentBusy, DefinitionChanged, PawlError, SpecMismatch, Superseded
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.store.port import Operation, Transaction
+
+_log = logging.getLogger("pawl.adoption")
+
+
+class Watch:
+    """Looks at the store every `interval` seconds; 0 never looks. Refused executions are kept with their reason."""
+
+    def __init__(self, host: Host, interval: float) -> None:
+        self._host, self._interval = host, interval
+        self._timer: Cancellable | None = None
+        self._stopped = False
+        self.refused: dict[str, PawlError] = {}
+
+    def keep(self) -> None:
+        """Begin to look."""
+        if self._interval > 0 and not self._stopped:
+            self._timer = self._host.environment.later(self._interval, self._due)
+
+    def _due(self) -> None:
+        def looked(_: None, error: BaseException | None) -> None:
+            if error is not None and not self._stopped:
+                _log.warning("the store could not be looked at: %s", error)
+            self.keep()
+
+        if not self._stopped:
+            self._host.environment.spawn(self.look(), looked)
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    async def look(self, *, resting: bool = False) -> None:
+        """Adopt what is open and owned by nobody; with `resting`, also what waits for answers, to announce it again."""
+        host = self._host
+        live = tuple(live.execution_id for live in host.keeper.executing)
+        if live:
+            for execution_id in await host.read(_asked_to_stop(live)):
+                host.stop_live(execution_id)
+        if not host.definitions:
+            return
+        for record in await host.read(_adoptable(host.owner, host.environment.now(), resting)):
+            await self._adopt(record)
+
+    async def _adopt(self, record: ExecutionRecord) -> None:
+        try:
+            agent = self._host.definition(record)
+            if agent is not None and not self._stopped:
+                await self._host.adopt(record, agent)
+                self.refused.pop(record.execution_id, None)
+        except (DefinitionChanged, SpecMismatch) as error:
+            if record.execution_id not in self.refused:
+                _log.warning("left untouched: %s", error)
+            self.refused[record.execution_id] = error
+        except (AgentBusy, Superseded):
+            return  # another process, or another call of this one, was faster
+        except PawlError as error:
+            _log.warning("execution %s could not be adopted: %s", record.execution_id, error)
+
+
+def _asked_to_stop(execution_ids: Sequence[str]) -> Operation[list[str]]:
+    def read(tx: Transaction) -> list[str]:
+        return [name for name in execution_ids if tx.intents.get(name) is not None]
+
+    return read
+
+
+def _adoptable(owner: str, now: float, resting: bool) -> Operation[list[ExecutionRecord]]:
+    def read(tx: Transaction) -> list[ExecutionRecord]:
+        found = list(tx.executions.adoptable(owner, now))
+        if resting:
+            found += [record for record, awaiting in tx.executions.list(open_only=True) if awaiting is not None]
+        return found
+
+    return read

@@ -1,0 +1,208 @@
+"""Application code, run off the loop: models, tools, policies and probes. Results come back as messages only."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+import attrs
+
+from pawl.runtime.agent.agent_invocation import AgentInvocation
+from pawl.runtime.agent.answers import normalise
+from pawl.runtime.agent.approval import ApprovalQuery
+from pawl.runtime.agent.context import Cancellation, ToolContext
+from pawl.runtime.agent.effects import CallModel
+from pawl.runtime.agent.facts import error_info
+from pawl.runtime.agent.payloads import Authorized, LlmCompleted, LlmFailed, ProbeAnswer, ToolEnded
+from pawl.runtime.agent.probe import Found, read_probe
+from pawl.runtime.agent.tool import Tool
+from pawl.runtime.llm.port import Provider
+from pawl.runtime.loop.environment import Cancellable, Environment
+from pawl.runtime.loop.pool import JobSkipped
+from pawl.runtime.records.errors import ModelError, ToolError
+from pawl.runtime.records.tools import ErrorInfo, ToolOutcome, ToolRow
+
+Post = Callable[[str, object, "str | None", "str | None"], None]
+"""Post an event with its payload to one session: (event, payload, child, settles)."""
+
+
+class Workshop:
+    """Starts work for the sessions of one runtime, and can ask it to stop. Knows no states."""
+
+    def __init__(self, environment: Environment, deps: object) -> None:
+        self._environment = environment
+        self._deps = deps
+        self._running: dict[str, tuple[Cancellable, Cancellation | None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def stop(self, operation: str) -> None:
+        """Ask it to stop. A body that does not listen goes on, and is waited for."""
+        running = self._running.get(operation)
+        if running is not None:
+            cancellable, cancellation = running
+            if cancellation is not None:
+                cancellation.set()
+            cancellable.cancel()
+
+    # models -------------------------------------------------------------------------------------------------
+
+    def call_model(self, effect: CallModel, provider: Provider, post: Post) -> None:
+        """Let a model call go as a task."""
+        request, revision = effect.request, effect.revision
+        name = request.call_id
+
+        def ended(answer: Any, error: BaseException | None) -> None:
+            self._running.pop(name, None)
+            if error is None:
+                try:
+                    normal = normalise(answer, provider.name)
+                    return post("llm_completed", LlmCompleted(name, revision, normal), None, name)
+                except ModelError as malformed:
+                    error = malformed
+            safe = isinstance(error, ModelError) and error.retry_safe
+            return post("llm_failed", LlmFailed(name, revision, _info(error), safe), None, name)
+
+        self._running[name] = (self._environment.spawn(provider.complete(request), ended), None)
+
+    # tools --------------------------------------------------------------------------------------------------
+
+    def run_tool(self, row: ToolRow, deadline: float | None, invocation: AgentInvocation, post: Post) -> None:
+        """Run a body: on the pool, or as a task where it is `async`."""
+        tool = invocation.agent.tool(row.tool)
+        assert tool is not None
+        assert row.arguments is not None
+        name, cancellation = row.tool_invocation_id, Cancellation()
+        context = ToolContext(
+            execution_id=row.execution_id,
+            tool_call_id=row.tool_call_id,
+            idempotency_key=row.idempotency_key,
+            attempt=row.attempt,
+            deadline=deadline,
+            durable_context=invocation.context,
+            deps=self._deps,
+            cancellation=cancellation,
+        )
+        started = perf_counter()
+
+        def ended(text: str | None, error: BaseException | None) -> None:
+            self._running.pop(name, None)
+            outcome = _outcome(text, error, cancellation.is_set, perf_counter() - started)
+            post("execution_completed", ToolEnded(name, row.attempt, outcome), name, None)
+
+        self._start(
+            name,
+            tool.is_async,
+            lambda: _body(tool, row.arguments or {}, context),
+            lambda: _async_body(tool, row.arguments or {}, context),
+            ended,
+            cancellation,
+        )
+
+    def authorize(self, row: ToolRow, invocation: AgentInvocation, post: Post) -> None:
+        """Ask a policy; whatever goes wrong is asked of a person instead."""
+        tool = invocation.agent.tool(row.tool)
+        assert tool is not None
+        query = ApprovalQuery(
+            agent_id=invocation.agent_id,
+            definition=invocation.agent.name,
+            version=invocation.agent.version,
+            execution_id=row.execution_id,
+            tool=row.tool,
+            tool_call_id=row.tool_call_id,
+            arguments=row.arguments or {},
+            durable_context=invocation.context,
+        )
+        child = row.tool_invocation_id
+
+        def ended(answer: Any, error: BaseException | None) -> None:
+            self._running.pop(f"policy-{child}", None)
+            if error is not None:
+                said = Authorized(child, "ask", f"the approval policy could not be asked: {_info(error).message}")
+            else:
+                said = Authorized(child, answer.permission, answer.reason)
+            post("authorization_completed", said, child, None)
+
+        approval = tool.approval
+        self._start(
+            f"policy-{child}",
+            approval.is_async,
+            lambda: approval.ask(query),
+            lambda: approval.ask_async(query),
+            ended,
+        )
+
+    def probe(self, row: ToolRow, invocation: AgentInvocation, post: Post) -> None:
+        """Ask a tool what came of a call; a probe that fails does not know."""
+        tool = invocation.agent.tool(row.tool)
+        child, name = row.tool_invocation_id, f"probe-{row.tool_invocation_id}"
+
+        def ended(answer: Any, error: BaseException | None) -> None:
+            self._running.pop(name, None)
+            said = read_probe(answer) if error is None else "unknown"
+            if isinstance(said, Found) and tool is not None:
+                try:
+                    text = tool.result_text(said.result)
+                    return post("probe_found", ProbeAnswer(child, text), None, name)
+                except ToolError:
+                    said = "unknown"
+            event = "probe_absent" if said == "absent" else "probe_unknown"
+            return post(event, ProbeAnswer(child), None, name)
+
+        probe = tool.probe if tool is not None else None
+
+        async def ask() -> Any:
+            answer = probe(row.idempotency_key) if probe is not None else "unknown"
+            return await answer if inspect.isawaitable(answer) else answer
+
+        def ask_blocking() -> Any:
+            return probe(row.idempotency_key) if probe is not None else "unknown"
+
+        self._start(name, inspect.iscoroutinefunction(probe), ask_blocking, ask, ended)
+
+    def _start(
+        self,
+        name: str,
+        is_async: bool,
+        blocking: Callable[[], Any],
+        coroutine: Callable[[], Any],
+        ended: Callable[[Any, BaseException | None], None],
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        try:
+            job = (
+                self._environment.spawn(coroutine(), ended)
+                if is_async
+                else self._environment.offload(blocking, ended)
+            )
+        except Exception as error:  # noqa: BLE001 - back-pressure, a closed pool: nothing was started
+            self._environment.later(0.0, lambda: ended(None, error))
+            return
+        self._running[name] = (job, cancellation)
+
+
+def _body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext) -> str:
+    return tool.result_text(tool.function(**tool.bind(dict(arguments), context)))
+
+
+async def _async_body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext) -> str:
+    return tool.result_text(await tool.function(**tool.bind(dict(arguments), context)))
+
+
+def _outcome(text: str | None, error: BaseException | None, asked: bool, seconds: float) -> ToolOutcome:
+    if error is None:
+        return ToolOutcome(result=text, duration=seconds)
+    if isinstance(error, asyncio.CancelledError | JobSkipped) and asked:
+        return ToolOutcome(cancelled=True, duration=seconds)
+    return ToolOutcome(error=_info(error), duration=seconds)
+
+
+def _info(error: BaseException | None) -> ErrorInfo:
+    if error is None:
+        return ErrorInfo("ModelError", "the call ended without an answer")
+    info = error_info(error)
+    return info if info.message else attrs.evolve(info, message=info.type)
