@@ -26,7 +26,7 @@ class Contents(Protocol):
     """Bodies by digest, stored once."""
 
     def put(self, content: Content) -> None:
-        """Store a body; storing it again is nothing."""
+        """Store a body; storing it again is nothing. Raises InvalidArguments for what is no digest."""
 
     def get(self, digest: str) -> str:
         """The body. Raises StoreCorrupt when it is missing or does not match its digest."""
@@ -48,20 +48,23 @@ class Agents(Protocol):
         """Roots in id order, after an id."""
 
     def delete(self, agent_id: str) -> None:
-        """Remove the root with all its executions, journal, tools and decisions; contents may stay."""
+        """Remove the root with all its executions, journal, tools, intents and decisions; contents may stay.
+        Nothing when there is none."""
 
 
 class Journal(Protocol):
     """Appended records, by agent, in contiguous positions from 1."""
 
     def append(self, agent_id: str, position: int, entries: Sequence[JournalEntry]) -> None:
-        """Append after `position`, with their contents. Raises StoreCorrupt when a position is taken."""
+        """Append after `position`, with their contents. Raises StoreCorrupt when `position` is not the last one,
+        AgentNotFound, ExecutionNotFound (insert the execution first)."""
 
     def read(self, agent_id: str, after: int = 0, limit: int = 1000) -> Sequence[JournalRecord]:
         """Records after a position, in order, bodies included."""
 
     def transcript(self, agent_id: str, execution_id: str | None = None, after: int = 0) -> Sequence[JournalRecord]:
-        """Message records visible to a run: of executions that ended completed or rejected, and of `execution_id`."""
+        """Message records visible to a run: of executions that ended completed, rejected or handed off, and of
+        `execution_id`."""
 
 
 class Executions(Protocol):
@@ -80,10 +83,11 @@ class Executions(Protocol):
         """The execution whose current approval request has that id, or None."""
 
     def save(self, record: ExecutionRecord, expected_revision: int, awaiting: Awaiting | None = None) -> bool:
-        """Replace the record if its stored revision is `expected_revision`; False when it is not."""
+        """Replace the record if its stored revision is `expected_revision`; False when it is not. Raises AgentBusy
+        when it would be the agent's second nonterminal one."""
 
     def rest(self, execution_id: str, awaiting: Awaiting | None) -> None:
-        """Note what an execution at rest waits for; own column, no revision."""
+        """Note what an execution at rest waits for; own column, no revision. Raises ExecutionNotFound."""
 
     def find(self, prefix: str, limit: int = 20) -> Sequence[str]:
         """Execution ids that start with `prefix`."""
@@ -91,7 +95,8 @@ class Executions(Protocol):
     def list(
         self, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
     ) -> Sequence[tuple[ExecutionRecord, Awaiting | None]]:
-        """Records in order of creation (created_at, id); `after` is the last id seen."""
+        """Records in order of creation (created_at, id); `after` is the last id seen. Raises ExecutionNotFound when
+        that one is gone."""
 
     def adoptable(self, owner_id: str, now: float, limit: int = 100) -> Sequence[ExecutionRecord]:
         """Nonterminal records that wait for nothing and whose agent has no owner, or one whose lease ran out, or a
@@ -102,7 +107,7 @@ class Tools(Protocol):
     """Rows of tool calls."""
 
     def put(self, rows: Sequence[ToolRow]) -> None:
-        """Insert or replace rows by tool_invocation_id."""
+        """Insert or replace rows by tool_invocation_id. Raises ExecutionNotFound."""
 
     def get(self, tool_invocation_id: str) -> ToolRow | None:
         """One row, or None."""
@@ -115,7 +120,7 @@ class Decisions(Protocol):
     """Receipts of decided items; single use."""
 
     def put(self, receipts: Sequence[Receipt]) -> None:
-        """Insert. Raises AlreadyDecided when an item has another receipt already."""
+        """Insert; the same receipt again is nothing. Raises AlreadyDecided when an item has another one."""
 
     def of_request(self, request_id: str) -> Sequence[Receipt]:
         """All receipts of a request, in order of decision."""
@@ -139,6 +144,9 @@ class Owners(Protocol):
 
     def get(self, owner_id: str) -> Owner | None:
         """The lease, or None."""
+
+    def list(self) -> Sequence[Owner]:
+        """All leases, in order of owner id."""
 
     def delete(self, owner_id: str) -> None:
         """Remove the lease."""
@@ -203,7 +211,11 @@ class Store(Protocol):
         """Open and migrate. Raises StoreUnavailable, StoreReadOnly, StoreCorrupt, SchemaTooNew."""
 
     def submit(self, operation: Operation[T], answer: Callable[[Answer[T]], None]) -> None:
-        """Run `operation` in a write transaction; `answer` is called exactly once, from the store's own thread.
+        """Run `operation` in a write transaction; `answer` is called exactly once, from the store's own thread (from
+        the caller's, inside this call, when the store is not open).
+
+        After `Uncertain` the next operation that runs sees what is on disk, and what it does not see can no longer
+        land: so read-backs are submitted, not read.
 
         Never raises for the operation's sake: everything becomes an answer, also after `close` (Unavailable).
         """

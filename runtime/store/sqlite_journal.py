@@ -1,0 +1,120 @@
+"""Contents and the journal in SQLite: bodies once, by digest; records clustered by agent and position."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pawl.runtime.records.errors import StoreCorrupt
+from pawl.runtime.records.journal import MESSAGE_KINDS, Content, JournalEntry, JournalKind, JournalRecord
+from pawl.runtime.records.strict_json import decode_json, encode_json
+from pawl.runtime.store.rules import VISIBLE, digest_key
+from pawl.runtime.store.sqlite_rows import Rows
+
+_SELECT = (
+    "SELECT j.position, j.kind, e.execution_id, j.at, j.content, c.digest, c.body, j.meta "
+    "FROM journal j JOIN executions e ON e.id = j.execution LEFT JOIN contents c ON c.id = j.content "
+    "WHERE j.agent = ? AND j.position > ? "
+)
+_MESSAGES = f"AND j.kind IN ({', '.join(repr(str(kind)) for kind in MESSAGE_KINDS)}) "
+_SEEN = f"AND (e.status IN ({', '.join(map(repr, VISIBLE))}) OR e.execution_id = ?) "
+
+
+class SqliteContents:
+    """Bodies by digest. A digest is checked against its body when it is read, not when it is written."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def put(self, content: Content) -> None:
+        """Store a body; storing it again is nothing."""
+        content_row(self._rows, content)
+
+    def get(self, digest: str) -> str:
+        """The body. Raises StoreCorrupt when it is missing or does not match its digest."""
+        key = digest_key(digest)
+        found = self._rows.execute("SELECT body FROM contents WHERE digest = ?", (key,)).fetchone()
+        if found is None:
+            raise StoreCorrupt(f"the body {digest} is missing; restore a backup")
+        return _checked(key, found[0])
+
+
+def content_row(rows: Rows, content: Content) -> int:
+    """The row number of a body, stored now or before."""
+    key = digest_key(content.digest)
+    put = rows.execute("INSERT INTO contents (digest, body) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, content.body))
+    if put.rowcount and put.lastrowid is not None:
+        return put.lastrowid
+    row: int = rows.execute("SELECT id FROM contents WHERE digest = ?", (key,)).fetchone()[0]
+    return row
+
+
+class SqliteJournal:
+    """Appended rows."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def append(self, agent_id: str, position: int, entries: Sequence[JournalEntry]) -> None:
+        """Append after `position`, with their contents. Raises StoreCorrupt when `position` is not the last one."""
+        rows = self._rows
+        agent = rows.agent(agent_id)
+        (last,) = rows.execute("SELECT max(position) FROM journal WHERE agent = ?", (agent,)).fetchone()
+        if (last or 0) != position:
+            raise StoreCorrupt(f"the journal of agent {agent_id!r} is at {last or 0}, not at {position}")
+        for place, entry in enumerate(entries, position + 1):
+            content = None if entry.content is None else content_row(rows, entry.content)
+            meta = encode_json(entry.meta, "journal.meta") if entry.meta else None
+            rows.execute(
+                "INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (agent, place, rows.execution(entry.execution_id), entry.kind.value, entry.at, content, meta),
+            )
+
+    def read(self, agent_id: str, after: int = 0, limit: int = 1000) -> Sequence[JournalRecord]:
+        """Records after a position, in order, bodies included."""
+        return self._select("", agent_id, after, (), limit)
+
+    def transcript(self, agent_id: str, execution_id: str | None = None, after: int = 0) -> Sequence[JournalRecord]:
+        """Message records visible to a run: of executions that ended well, and of `execution_id`."""
+        return self._select(_MESSAGES + _SEEN, agent_id, after, (execution_id,), -1)
+
+    def _select(
+        self, where: str, agent_id: str, after: int, more: tuple[Any, ...], limit: int
+    ) -> Sequence[JournalRecord]:
+        agent = self._rows.known_agent(agent_id)
+        if agent is None:
+            return []
+        query = f"{_SELECT}{where}ORDER BY j.position LIMIT ?"
+        return list(_records(self._rows.execute(query, (agent, after, *more, limit))))
+
+
+def _records(found: Iterable[tuple[Any, ...]]) -> Iterable[JournalRecord]:
+    for position, kind, execution_id, at, content, digest, body, meta in found:
+        if content is not None:
+            if body is None:
+                raise StoreCorrupt(f"the body of journal record {position} is missing; restore a backup")
+            _checked(digest, body)
+        yield JournalRecord(position, _kind(kind, position), execution_id, at, body, _meta(meta, position))
+
+
+def _kind(text: str, position: int) -> JournalKind:
+    try:
+        return JournalKind(text)
+    except ValueError:
+        raise StoreCorrupt(f"journal record {position} is of an unknown kind {text!r}; upgrade Pawl") from None
+
+
+def _meta(text: str | None, position: int) -> dict[str, Any]:
+    if text is None:
+        return {}
+    meta = decode_json(text, f"journal[{position}].meta")
+    if not isinstance(meta, dict):
+        raise StoreCorrupt(f"journal[{position}].meta: expected an object, found {meta!r}")
+    return meta
+
+
+def _checked(key: bytes, body: str) -> str:
+    if hashlib.sha256(body.encode()).digest() != key:
+        raise StoreCorrupt(f"the body sha256:{key.hex()} is not what was written; restore a backup")
+    return body

@@ -1,0 +1,63 @@
+"""The row numbers behind public ids, looked up once in a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TypeVar
+
+from pawl.runtime.records.codec import decode
+from pawl.runtime.records.errors import AgentNotFound, ExecutionNotFound, StoreCorrupt
+
+T = TypeVar("T")
+
+
+class Rows:
+    """A connection's `execute`, with the row numbers that the current operation has met."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.execute = connection.execute
+        self.agents: dict[str, int] = {}
+        self.executions: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """Start anew."""
+        self.agents.clear()
+        self.executions.clear()
+
+    def agent(self, agent_id: str) -> int:
+        """The row number of an agent. Raises AgentNotFound."""
+        row = self.agents.get(agent_id) or self.known_agent(agent_id)
+        if row is None:
+            raise AgentNotFound(f"there is no agent {agent_id!r}; `open` or `create` it first")
+        return row
+
+    def known_agent(self, agent_id: str) -> int | None:
+        """The row number of an agent, or None."""
+        return self._look_up("SELECT id FROM agents WHERE agent_id = ?", agent_id, self.agents)
+
+    def execution(self, execution_id: str) -> int:
+        """The row number of an execution. Raises ExecutionNotFound."""
+        row = self.executions.get(execution_id) or self.known_execution(execution_id)
+        if row is None:
+            raise ExecutionNotFound(f"there is no execution {execution_id!r}; insert it before what belongs to it")
+        return row
+
+    def known_execution(self, execution_id: str) -> int | None:
+        """The row number of an execution, or None."""
+        return self._look_up("SELECT id FROM executions WHERE execution_id = ?", execution_id, self.executions)
+
+    def _look_up(self, query: str, name: str, known: dict[str, int]) -> int | None:
+        found = self.execute(query, (name,)).fetchone()
+        if found is None:
+            return None
+        row: int = found[0]
+        known[name] = row
+        return row
+
+
+def decoded(text: str, record: type[T], key: str, attribute: str) -> T:
+    """A stored record, which must say of itself what it was stored as. Raises StoreCorrupt, CodecError."""
+    value = decode(text, record)
+    if getattr(value, attribute) != key:
+        raise StoreCorrupt(f"the record stored as {key!r} says it is {getattr(value, attribute)!r}")
+    return value
