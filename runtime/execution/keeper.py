@@ -96,6 +96,11 @@ class Keeper:
         return tuple(self._lives.values())
 
     @property
+    def moving(self) -> bool:
+        """Whether anything here is on its way to a rest."""
+        return any(live.state is not State.RECOVERY_REQUIRED for live in self._lives.values())
+
+    @property
     def busy(self) -> bool:
         """Whether any application code runs here."""
         return len(self._workshop) > 0

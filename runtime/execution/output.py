@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pawl.runtime.agent.outcomes import outcome_of
+from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.decide import undecided
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.rests import NeedsResolution, Rest, Suspended, Unresolved
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.tools import ToolStatus
-from pawl.runtime.store.port import Transaction
+from pawl.runtime.store.port import Operation, Transaction
 
 
 def ended(record: ExecutionRecord) -> bool:
@@ -38,6 +39,20 @@ def rest_of(tx: Transaction, record: ExecutionRecord, awaiting: Awaiting | None)
             unresolved=unresolved(tx, record),
         )
     return None
+
+
+def current_rest(execution_id: str) -> Operation[Rest | None]:
+    """The rest that an execution is at now. Raises ExecutionNotFound."""
+
+    def read(tx: Transaction) -> Rest | None:
+        record = existing(tx, execution_id)
+        if ended(record):
+            return rest_of(tx, record, None)
+        # An agent has one open execution: it is this one.
+        found = tx.executions.list(record.agent_id, open_only=True, limit=1)
+        return rest_of(tx, *found[0]) if found else None
+
+    return read
 
 
 def unresolved(tx: Transaction, record: ExecutionRecord) -> tuple[Unresolved, ...]:

@@ -12,7 +12,7 @@ import attrs
 
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.answers import normalise
-from pawl.runtime.agent.approval import ApprovalQuery
+from pawl.runtime.agent.approval import ApprovalQuery, is_async
 from pawl.runtime.agent.context import Cancellation, ToolContext
 from pawl.runtime.agent.effects import CallModel
 from pawl.runtime.agent.facts import error_info
@@ -162,7 +162,7 @@ class Workshop:
         def ask_blocking() -> Any:
             return probe(row.idempotency_key) if probe is not None else "unknown"
 
-        self._start(name, inspect.iscoroutinefunction(probe), ask_blocking, ask, ended)
+        self._start(name, probe is not None and is_async(probe), ask_blocking, ask, ended)
 
     def _start(
         self,

@@ -1,0 +1,177 @@
+"""Logical agents: identities that outlive processes, and the handles through which runs are started."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.app.execution import Execution
+from pawl.runtime.execution.host import Host
+from pawl.runtime.records.agents import AgentRoot
+from pawl.runtime.records.canonical import canonical
+from pawl.runtime.records.errors import AgentBusy, AgentExists, AgentNotFound, InvalidArguments, WrongAgent
+from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.rests import Rest
+from pawl.runtime.store.port import Operation, Transaction
+
+
+class AgentHandle:
+    """One logical agent: a conversation with a memory. Start one run at a time."""
+
+    def __init__(self, host: Host, agent: Agent, agent_id: str) -> None:
+        self._host, self.agent, self.id = host, agent, agent_id
+
+    async def start(
+        self,
+        text: str,
+        *,
+        id: str | None = None,  # noqa: A002 - the word that callers use
+        durable_context: Mapping[str, Any] | None = None,
+    ) -> Execution:
+        """Start a run; returns when it is on record.
+
+        `id` makes the start idempotent: the same id with the same work again is the same execution. `durable_context`
+        is JSON that tools and policies see in every process. Raises AgentBusy, AgentClosed, IdConflict,
+        InvalidArguments, StoreUnavailable, OutcomeUnknown.
+        """
+        if not isinstance(text, str):
+            raise InvalidArguments(f"the input must be text, not {type(text).__name__}")
+        context = _json(durable_context)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidArguments(f"the input is not Unicode text: {error}") from None
+        execution_id = await self._host.start(self.agent, self.id, text, id, context)
+        return Execution(self._host, execution_id)
+
+    async def run(
+        self,
+        text: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None = None,
+    ) -> Rest:
+        """Start a run and await its first rest."""
+        return await (await self.start(text, id=id, durable_context=durable_context))
+
+    async def close(self) -> None:
+        """Take no new runs, in any process. A run that is open goes on to its end."""
+        await self._host.ask(_close(self.id))
+
+    def __repr__(self) -> str:
+        return f"<agent {self.id}, a {self.agent.name}>"
+
+
+class Identities:
+    """The logical agents that a runtime has handles of."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._handles: dict[str, AgentHandle] = {}
+
+    def get(self, agent_id: str) -> AgentHandle | None:
+        """A handle that exists here."""
+        return self._handles.get(agent_id)
+
+    async def create(self, agent: Agent, agent_id: str) -> AgentHandle:
+        """Raises AgentExists."""
+        await self._host.ask(_create(self._root(agent, agent_id), or_load=False))
+        return self._keep(agent, agent_id)
+
+    async def load(self, agent: Agent, agent_id: str) -> AgentHandle:
+        """Raises AgentNotFound, WrongAgent."""
+        handle = self._same(agent, agent_id)
+        if handle is not None:
+            return handle
+        root = await self._host.read(lambda tx: tx.agents.get(agent_id))
+        if root is None:
+            raise AgentNotFound(f"there is no agent {agent_id!r}; `create` or `open` it")
+        _check(root, agent)
+        return self._keep(agent, agent_id)
+
+    async def open(self, agent: Agent, agent_id: str) -> AgentHandle:
+        """Raises WrongAgent."""
+        handle = self._same(agent, agent_id)
+        if handle is not None:
+            return handle
+        _check(await self._host.ask(_create(self._root(agent, agent_id), or_load=True)), agent)
+        return self._keep(agent, agent_id)
+
+    async def purge(self, agent_id: str) -> None:
+        """Raises AgentBusy, AgentNotFound."""
+        await self._host.ask(_purge(agent_id))
+        self._handles.pop(agent_id, None)
+
+    def _root(self, agent: Agent, agent_id: str) -> AgentRoot:
+        if not isinstance(agent_id, str) or not agent_id or len(agent_id) > _LONGEST or not agent_id.isprintable():
+            raise InvalidArguments(f"{agent_id!r:.60} cannot be an agent's id; give printable text of at most {_LONGEST}")
+        return AgentRoot(agent_id, agent.name, agent.version, self._host.environment.now())
+
+    def _same(self, agent: Agent, agent_id: str) -> AgentHandle | None:
+        handle = self._handles.get(agent_id)
+        if handle is not None and handle.agent.name != agent.name:
+            raise WrongAgent(f"agent {agent_id!r} is a {handle.agent.name}, not a {agent.name}")
+        return handle
+
+    def _keep(self, agent: Agent, agent_id: str) -> AgentHandle:
+        return self._handles.setdefault(agent_id, AgentHandle(self._host, agent, agent_id))
+
+
+_LONGEST = 200
+
+
+def _check(root: AgentRoot, agent: Agent) -> None:
+    if root.definition != agent.name:
+        raise WrongAgent(f"agent {root.agent_id!r} is a {root.definition}, not a {agent.name}; use another id")
+
+
+def _create(root: AgentRoot, *, or_load: bool) -> Operation[AgentRoot]:
+    def run(tx: Transaction) -> AgentRoot:
+        found = tx.agents.get(root.agent_id)
+        if found is None:
+            tx.agents.insert(root)
+            return root
+        if not or_load:
+            raise AgentExists(f"agent {root.agent_id!r} exists already; `load` or `open` it")
+        return found
+
+    return run
+
+
+def _close(agent_id: str) -> Operation[None]:
+    def run(tx: Transaction) -> None:
+        root = tx.agents.get(agent_id)
+        if root is None:
+            raise AgentNotFound(f"there is no agent {agent_id!r}")
+        tx.agents.save(replace(root, status="closed"))
+
+    return run
+
+
+def _purge(agent_id: str) -> Operation[None]:
+    def run(tx: Transaction) -> None:
+        root = tx.agents.get(agent_id)
+        if root is None:
+            raise AgentNotFound(f"there is no agent {agent_id!r}")
+        for record, _ in tx.executions.list(agent_id, open_only=True, limit=1):
+            raise AgentBusy(record.execution_id, record.status, root.owner)
+        tx.agents.delete(agent_id)
+
+    return run
+
+
+def _json(context: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A detached copy. Raises InvalidArguments for what is no JSON object."""
+    if context is None:
+        return None
+    if not isinstance(context, Mapping) or not all(isinstance(key, str) for key in context):
+        raise InvalidArguments("durable_context must be a JSON object with text keys")
+    try:
+        text = canonical(dict(context))
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArguments(f"durable_context is not JSON: {error}") from None
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded

@@ -1,0 +1,63 @@
+"""`Execution`: a handle of one run, wherever it runs. Await it for the next rest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from typing import Any
+
+from pawl.runtime.execution.host import Host
+from pawl.runtime.execution.output import current_rest
+from pawl.runtime.records.rests import NeedsResolution, Outcome, Rest, Suspended
+
+_LOOK = 0.05
+_LOOK_LONGEST = 1.0
+
+
+class Execution:
+    """A handle. `await execution` gives the first rest it comes to, and that same rest every time.
+
+    Raises OutcomeUnknown when the execution had to be closed here, Superseded when another process took it over,
+    RuntimeClosed when the runtime is closed first.
+    """
+
+    def __init__(self, host: Host, execution_id: str) -> None:
+        self._host, self.id = host, execution_id
+        self._first: asyncio.Task[Rest] | None = None
+        if host.keeper.live(execution_id) is not None:
+            # Registered now: a rest that comes before anybody awaits must not be missed.
+            self._settled: asyncio.Future[Rest] | None = host.keeper.waiting.rest(execution_id)
+        else:
+            self._settled = None
+
+    def __await__(self) -> Generator[Any, None, Rest]:
+        return self._rest().__await__()
+
+    async def _rest(self) -> Rest:
+        if self._settled is None:
+            self._settled = asyncio.ensure_future(next_rest(self._host, self.id))
+        return await asyncio.shield(self._settled)
+
+    async def terminal(self) -> Outcome:
+        """Wait through rests, until the run has ended, wherever the decisions are made."""
+        while True:
+            rest = await next_rest(self._host, self.id)
+            if not isinstance(rest, Suspended | NeedsResolution):
+                return rest
+            await self._host.pause(_LOOK_LONGEST)
+
+    def __repr__(self) -> str:
+        return f"<execution {self.id}>"
+
+
+async def next_rest(host: Host, execution_id: str) -> Rest:
+    """The rest that an execution is at, or comes to: here, or in whatever process runs it."""
+    wait = _LOOK
+    while True:
+        if host.keeper.live(execution_id) is not None:
+            return await asyncio.shield(host.keeper.waiting.rest(execution_id))
+        rest = await host.read(current_rest(execution_id))
+        if rest is not None:
+            return rest
+        await host.pause(wait)
+        wait = min(_LOOK_LONGEST, wait * 1.5)

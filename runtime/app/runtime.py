@@ -1,0 +1,334 @@
+"""`Runtime`: the object an application holds. Everything durable is behind it, everything live inside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.facts import error_info
+from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.app.agents import AgentHandle, Identities
+from pawl.runtime.app.answers import Answers
+from pawl.runtime.app.execution import Execution
+from pawl.runtime.barriers.claim import existing
+from pawl.runtime.execution.host import Host
+from pawl.runtime.execution.keeper import Keeper, Trace
+from pawl.runtime.execution.lease import Lease, put_down, take_back
+from pawl.runtime.execution.listeners import Listener, Listeners, OnListenerError
+from pawl.runtime.execution.output import current_rest
+from pawl.runtime.execution.watch import Watch
+from pawl.runtime.llm.port import Provider, resolve_provider
+from pawl.runtime.loop.environment import AsyncioEnvironment, Environment
+from pawl.runtime.records.approvals import Decision, Receipt
+from pawl.runtime.records.errors import InvalidArguments, PawlError, RuntimeClosed
+from pawl.runtime.records.events import Event
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.messages import ModelAnswer
+from pawl.runtime.records.rests import Rest
+from pawl.runtime.store.open import open_store
+from pawl.runtime.store.port import Store
+from pawl.runtime.store.process import this_process
+
+_HELD = 0.02
+"""Seconds between two looks at whether work that is being closed has come to rest."""
+
+
+class Runtime:
+    """Runs agents over a durable store; use it as `async with Runtime("sqlite:///runs.db", agents=[…]) as runtime`.
+
+    Arguments:
+      store: a URL (`sqlite:///relative.db`, `sqlite:////absolute.db`, `memory://`), a path, or a Store.
+      agents: the definitions that this process has code for. Open work of theirs that nobody owns is adopted, at the
+        start and every `poll_interval` seconds (0: never).
+      on_event: called on the loop with each Event, before handles settle.
+      on_listener_error: "report" logs and detaches a listener that raises, "fail" fails the run it was told about.
+      deps: anything; tools find it as `ToolContext.deps`.
+      close_timeout: seconds that `close` waits for running work to come to rest; what does not is adopted later.
+
+    Raises, on entering: StoreUnavailable, StoreReadOnly, StoreCorrupt, SchemaTooNew, InvalidArguments.
+    """
+
+    def __init__(
+        self,
+        store: str | Store = "sqlite:///pawl.db",
+        agents: Iterable[Agent] = (),
+        *,
+        on_event: Listener | None = None,
+        on_listener_error: OnListenerError = "report",
+        deps: object = None,
+        poll_interval: float = 1.0,
+        close_timeout: float = 5.0,
+        environment: Environment | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        self._definitions = _by_name(agents)
+        self._store: Store = open_store(store) if isinstance(store, str) else store
+        self._listeners = Listeners(on_listener_error)
+        if on_event is not None:
+            self._listeners.add(on_event)
+        self._deps, self._trace = deps, trace
+        self._poll_interval, self._close_timeout = poll_interval, close_timeout
+        self._environment = environment
+        self._providers: dict[str, Provider] = {}
+        self._state: Literal["new", "open", "closed"] = "new"
+
+    # life ---------------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        if self._state != "new":
+            raise RuntimeClosed("a Runtime is entered once; make a new one")
+        environment = self._environment or AsyncioEnvironment()
+        self._environment = environment
+        await asyncio.get_running_loop().run_in_executor(None, self._store.open)
+        process = this_process()
+        owner = process.owner(environment.new_id(), environment.now())
+        self._keeper = Keeper(environment, self._store, self._listeners, self._provider, self._deps, self._trace)
+        self._listeners.failed = self._listener_failed
+        self._host = Host(environment, self._store, self._keeper, owner.owner_id, process.is_dead, self._definitions)
+        self._identities = Identities(self._host)
+        self._answers = Answers(self._host)
+        self._lease = Lease(environment, self._store, owner)
+        self._watch = Watch(self._host, self._poll_interval)
+        self._state = "open"
+        try:
+            await self._host.ask(put_down(self._lease.renewed()))
+            self._lease.keep()
+            await self._watch.look(resting=True)
+        except BaseException:
+            await self.close()
+            raise
+        self._watch.keep()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Take nothing new, give running work `close_timeout` seconds to come to rest, let go of the rest. Idempotent.
+
+        What is let go is as after a crash: nothing committed is lost, and the next process goes on with it.
+        """
+        if self._state != "open":
+            self._state = "closed"
+            return
+        self._state = "closed"
+        self._watch.stop()
+        host, keeper = self._host, self._keeper
+        until = host.environment.now() + self._close_timeout
+        while keeper.moving and host.environment.now() < until:
+            await host.pause(_HELD)
+        keeper.waiting.fail_all(RuntimeClosed("the runtime was closed; the execution goes on where it is adopted"))
+        keeper.inbox.close()
+        self._lease.stop()
+        await host.environment.close()
+        if not keeper.busy:
+            # No body runs any more: whoever adopts the work need not wait for the lease to run out.
+            with suppress(PawlError):
+                await host.ask(take_back(host.owner))
+        await asyncio.get_running_loop().run_in_executor(None, self._store.close)
+        for provider in self._providers.values():
+            await provider.aclose()
+
+    def _open(self) -> Host:
+        if self._state != "open":
+            raise RuntimeClosed("the runtime is not open; use it inside `async with Runtime(…) as runtime`")
+        return self._host
+
+    def _provider(self, agent: Agent) -> Provider:
+        if agent.name not in self._providers:
+            self._providers[agent.name] = resolve_provider(agent.model)[0]
+        return self._providers[agent.name]
+
+    def _listener_failed(self, event: Event, error: Exception) -> None:
+        stop = Stop("listener", error_info(error))
+
+        def fail() -> None:
+            live = self._keeper.live(event.execution_id)
+            if live is not None:
+                self._keeper.deliver(live, "application_callback_failed", stop)
+
+        self._keeper.inbox.post(fail)
+
+    # agents -------------------------------------------------------------------------------------------------
+
+    async def create(self, agent: Agent, agent_id: str) -> AgentHandle:
+        """A new logical agent. Raises AgentExists."""
+        self._open()
+        return await self._identities.create(self._known(agent), agent_id)
+
+    async def load(self, agent: Agent, agent_id: str) -> AgentHandle:
+        """A logical agent that exists. Raises AgentNotFound, WrongAgent when it is of another definition."""
+        self._open()
+        return await self._identities.load(self._known(agent), agent_id)
+
+    async def open(self, agent: Agent, agent_id: str) -> AgentHandle:
+        """Create it, or load it."""
+        self._open()
+        return await self._identities.open(self._known(agent), agent_id)
+
+    def get(self, agent_id: str) -> AgentHandle | None:
+        """The handle that this runtime has already, without looking at the store."""
+        self._open()
+        return self._identities.get(agent_id)
+
+    async def purge(self, agent_id: str) -> None:
+        """Delete a logical agent with all that it did. Raises AgentBusy while it runs, AgentNotFound."""
+        self._open()
+        await self._identities.purge(agent_id)
+
+    def _known(self, agent: Agent) -> Agent:
+        known = self._definitions.get(agent.name)
+        if known is None:
+            raise InvalidArguments(f"{agent!r} is not one of this runtime's agents; add it to Runtime(agents=[…])")
+        return known
+
+    # runs ---------------------------------------------------------------------------------------------------
+
+    async def start(
+        self,
+        agent: Agent,
+        text: str,
+        *,
+        agent_id: str | None = None,
+        id: str | None = None,  # noqa: A002 - the word that callers use
+        durable_context: Mapping[str, Any] | None = None,
+    ) -> Execution:
+        """Open the logical agent (named like the definition by default) and start a run; see AgentHandle.start."""
+        handle = await self.open(agent, agent_id or agent.name)
+        return await handle.start(text, id=id, durable_context=durable_context)
+
+    async def run(
+        self,
+        agent: Agent,
+        text: str,
+        *,
+        agent_id: str | None = None,
+        id: str | None = None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None = None,
+    ) -> Rest:
+        """Start a run and await its first rest."""
+        return await (await self.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context))
+
+    async def execution(self, execution_id: str) -> Execution:
+        """A new handle of an execution, run here or anywhere. Raises ExecutionNotFound."""
+        host = self._open()
+        await host.read(lambda tx: existing(tx, execution_id))
+        return Execution(host, execution_id)
+
+    async def executions(
+        self, agent_id: str | None = None, *, open_only: bool = False, after: str = "", limit: int = 100
+    ) -> Sequence[ExecutionRecord]:
+        """Records in order of creation; `after` is the last id seen."""
+        host = self._open()
+        rows = await host.read(lambda tx: list(tx.executions.list(agent_id, open_only, after, limit)))
+        return [record for record, _ in rows]
+
+    async def result(self, execution_id: str) -> Rest | None:
+        """The rest that an execution is at, None while it moves. Raises ExecutionNotFound."""
+        host = self._open()
+        return await host.read(current_rest(execution_id))
+
+    async def unclaimed(self) -> Sequence[ExecutionRecord]:
+        """Open work that this process has no code for, or refused to touch (see the log for why)."""
+        host = self._open()
+        rows = await host.read(lambda tx: list(tx.executions.list(open_only=True, limit=1000)))
+        return [
+            record
+            for record, _ in rows
+            if record.definition not in self._definitions or record.execution_id in self._watch.refused
+        ]
+
+    # answers ------------------------------------------------------------------------------------------------
+
+    async def decide(
+        self,
+        request_id: str,
+        *,
+        approve: bool | None = None,
+        message: str = "",
+        items: Mapping[str, bool | Decision] | None = None,
+    ) -> Rest:
+        """Decide an approval request, the whole of it (`approve`) or some `items` by tool call id; the next rest.
+
+        An item is True, False, or a Decision (with a message, or edited arguments). The same decision again is no
+        error; a different one raises AlreadyDecided. Raises StaleRequest, InvalidArguments, NotSuspended,
+        Superseded. Without code of the agent here, the decision is recorded and the rest is awaited elsewhere.
+        """
+        self._open()
+        return await self._answers.decide(request_id, approve=approve, message=message, items=items)
+
+    async def record_decision(
+        self,
+        request_id: str,
+        *,
+        approve: bool | None = None,
+        message: str = "",
+        items: Mapping[str, bool | Decision] | None = None,
+    ) -> Sequence[Receipt]:
+        """The same, without going on: the decision is committed, whoever adopts the run applies it. The receipts."""
+        self._open()
+        return await self._answers.record_decision(request_id, approve=approve, message=message, items=items)
+
+    async def receipts(self, request_id: str) -> Sequence[Receipt]:
+        """What was decided about a request so far."""
+        host = self._open()
+        return await host.read(lambda tx: tuple(tx.decisions.of_request(request_id)))
+
+    async def cancel(self, execution_id: str) -> None:
+        """Ask a run to stop, from any process. Returns when that is on record: the run will end, cancelled unless it
+        was ending already. An ended run is left as it is. Raises ExecutionNotFound.
+        """
+        self._open()
+        await self._answers.cancel(execution_id)
+
+    async def resolve(
+        self,
+        execution_id: str,
+        subject: str,
+        outcome: Literal["succeeded", "failed", "not_performed"],
+        *,
+        result: str | ModelAnswer | None = None,
+        error: str | None = None,
+        revision: int | None = None,
+    ) -> Rest:
+        """Say what became of an effect whose outcome is not known; the next rest.
+
+        `subject` is a tool call id or "model". succeeded takes `result`, failed takes `error`, not_performed runs it
+        now. Raises UnknownSubject, InvalidArguments, StaleRevision when the execution is not at `revision` any more.
+        """
+        self._open()
+        return await self._answers.resolve(
+            execution_id, subject, outcome, result=result, error=error, revision=revision
+        )
+
+    async def reload(self, execution_id: str) -> None:
+        """Read the store again for an execution that was closed here because a write's outcome was not known."""
+        await self._open().reload(execution_id)
+
+    def stats(self) -> dict[str, Any]:
+        """Counters for a host's own monitoring."""
+        host = self._open()
+        return {
+            "executing": len(host.keeper.executing),
+            "queued": len(host.keeper.inbox),
+            "queue_deepest": host.keeper.inbox.deepest,
+            "dropped": dict(host.keeper.dropped),
+            "listener_failures": self._listeners.failures,
+        }
+
+
+def _by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
+    known: dict[str, Agent] = {}
+    for agent in agents:
+        if not isinstance(agent, Agent):
+            raise InvalidArguments(f"agents={agent!r:.60} must be a list of Agent")
+        if agent.name in known:
+            raise InvalidArguments(f"two agents are named {agent.name!r}; a runtime knows one definition a name")
+        known[agent.name] = agent
+    return known

@@ -1,0 +1,315 @@
+"""`pawl.sync`: the same runtime for hosts without an event loop; a thread owns the loop, and every method blocks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar
+
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.app import agents as live_agents
+from pawl.runtime.app import execution as live_execution
+from pawl.runtime.app import runtime as live
+from pawl.runtime.execution.keeper import Trace
+from pawl.runtime.execution.listeners import Listener, OnListenerError
+from pawl.runtime.records.approvals import Decision, Receipt
+from pawl.runtime.records.errors import RuntimeClosed
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.messages import ModelAnswer
+from pawl.runtime.records.rests import Outcome, Rest
+from pawl.runtime.store.port import Store
+
+T = TypeVar("T")
+
+
+class _Thread:
+    """An event loop on a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="pawl-loop", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError(
+                "a blocking call on the loop's own thread would wait for itself; "
+                "make it from the thread that opened the runtime, not from a listener"
+            )
+        if self._loop.is_closed():
+            work.close()
+            raise RuntimeClosed("the runtime is closed; open a new one")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+
+class Execution:
+    """A handle of one run; `wait()` is what `await` is in the asynchronous library."""
+
+    def __init__(self, thread: _Thread, inner: live_execution.Execution) -> None:
+        self._thread, self._inner = thread, inner
+
+    @property
+    def id(self) -> str:
+        """The execution's id."""
+        return self._inner.id
+
+    def wait(self) -> Rest:
+        """The first rest it comes to, and that same rest every time."""
+
+        async def rest() -> Rest:
+            return await self._inner
+
+        return self._thread.call(rest())
+
+    def terminal(self) -> Outcome:
+        """Wait through rests, until the run has ended."""
+        return self._thread.call(self._inner.terminal())
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+
+class AgentHandle:
+    """One logical agent; see pawl.AgentHandle."""
+
+    def __init__(self, thread: _Thread, inner: live_agents.AgentHandle) -> None:
+        self._thread, self._inner = thread, inner
+
+    @property
+    def id(self) -> str:
+        """The logical agent's id."""
+        return self._inner.id
+
+    def start(
+        self,
+        text: str,
+        *,
+        id: str | None = None,  # noqa: A002 - the word that callers use
+        durable_context: Mapping[str, Any] | None = None,
+    ) -> Execution:
+        """Start a run; returns when it is on record."""
+        inner = self._thread.call(self._inner.start(text, id=id, durable_context=durable_context))
+        return Execution(self._thread, inner)
+
+    def run(
+        self,
+        text: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None = None,
+    ) -> Rest:
+        """Start a run and wait for its first rest."""
+        return self._thread.call(self._inner.run(text, id=id, durable_context=durable_context))
+
+    def close(self) -> None:
+        """Take no new runs."""
+        self._thread.call(self._inner.close())
+
+
+class Runtime:
+    """The blocking twin of `pawl.Runtime`: the same arguments, methods and errors, inside `with` instead of `async with`.
+
+    Listeners and tools run on other threads than the caller's.
+    """
+
+    def __init__(
+        self,
+        store: str | Store = "sqlite:///pawl.db",
+        agents: Iterable[Agent] = (),
+        *,
+        on_event: Listener | None = None,
+        on_listener_error: OnListenerError = "report",
+        deps: object = None,
+        poll_interval: float = 1.0,
+        close_timeout: float = 5.0,
+        trace: Trace | None = None,
+    ) -> None:
+        self._inner = live.Runtime(
+            store,
+            agents,
+            on_event=on_event,
+            on_listener_error=on_listener_error,
+            deps=deps,
+            poll_interval=poll_interval,
+            close_timeout=close_timeout,
+            trace=trace,
+        )
+        self._thread: _Thread | None = None
+
+    def __enter__(self) -> Self:
+        thread = _Thread()
+        try:
+            thread.call(self._inner.__aenter__())
+        except BaseException:
+            thread.stop()
+            raise
+        self._thread = thread
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """See pawl.Runtime.close."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            try:
+                thread.call(self._inner.close())
+            finally:
+                thread.stop()
+
+    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._thread is None:
+            work.close()
+            raise RuntimeClosed("the runtime is not open; use it inside `with Runtime(…) as runtime`")
+        return self._thread.call(work)
+
+    def _agent(self, work: Coroutine[Any, Any, live_agents.AgentHandle]) -> AgentHandle:
+        inner = self._call(work)
+        assert self._thread is not None
+        return AgentHandle(self._thread, inner)
+
+    def create(self, agent: Agent, agent_id: str) -> AgentHandle:
+        """See pawl.Runtime.create."""
+        return self._agent(self._inner.create(agent, agent_id))
+
+    def load(self, agent: Agent, agent_id: str) -> AgentHandle:
+        """See pawl.Runtime.load."""
+        return self._agent(self._inner.load(agent, agent_id))
+
+    def open(self, agent: Agent, agent_id: str) -> AgentHandle:
+        """See pawl.Runtime.open."""
+        return self._agent(self._inner.open(agent, agent_id))
+
+    def get(self, agent_id: str) -> AgentHandle | None:
+        """See pawl.Runtime.get."""
+        inner = self._inner.get(agent_id)
+        return AgentHandle(self._thread, inner) if inner is not None and self._thread is not None else None
+
+    def purge(self, agent_id: str) -> None:
+        """See pawl.Runtime.purge."""
+        self._call(self._inner.purge(agent_id))
+
+    def start(
+        self,
+        agent: Agent,
+        text: str,
+        *,
+        agent_id: str | None = None,
+        id: str | None = None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None = None,
+    ) -> Execution:
+        """See pawl.Runtime.start."""
+        work = self._inner.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context)
+        inner = self._call(work)
+        assert self._thread is not None
+        return Execution(self._thread, inner)
+
+    def run(
+        self,
+        agent: Agent,
+        text: str,
+        *,
+        agent_id: str | None = None,
+        id: str | None = None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None = None,
+    ) -> Rest:
+        """See pawl.Runtime.run."""
+        return self._call(self._inner.run(agent, text, agent_id=agent_id, id=id, durable_context=durable_context))
+
+    def execution(self, execution_id: str) -> Execution:
+        """See pawl.Runtime.execution."""
+        inner = self._call(self._inner.execution(execution_id))
+        assert self._thread is not None
+        return Execution(self._thread, inner)
+
+    def executions(
+        self, agent_id: str | None = None, *, open_only: bool = False, after: str = "", limit: int = 100
+    ) -> Sequence[ExecutionRecord]:
+        """See pawl.Runtime.executions."""
+        return self._call(self._inner.executions(agent_id, open_only=open_only, after=after, limit=limit))
+
+    def result(self, execution_id: str) -> Rest | None:
+        """See pawl.Runtime.result."""
+        return self._call(self._inner.result(execution_id))
+
+    def unclaimed(self) -> Sequence[ExecutionRecord]:
+        """See pawl.Runtime.unclaimed."""
+        return self._call(self._inner.unclaimed())
+
+    def decide(
+        self,
+        request_id: str,
+        *,
+        approve: bool | None = None,
+        message: str = "",
+        items: Mapping[str, bool | Decision] | None = None,
+    ) -> Rest:
+        """See pawl.Runtime.decide."""
+        return self._call(self._inner.decide(request_id, approve=approve, message=message, items=items))
+
+    def record_decision(
+        self,
+        request_id: str,
+        *,
+        approve: bool | None = None,
+        message: str = "",
+        items: Mapping[str, bool | Decision] | None = None,
+    ) -> Sequence[Receipt]:
+        """See pawl.Runtime.record_decision."""
+        return self._call(self._inner.record_decision(request_id, approve=approve, message=message, items=items))
+
+    def receipts(self, request_id: str) -> Sequence[Receipt]:
+        """See pawl.Runtime.receipts."""
+        return self._call(self._inner.receipts(request_id))
+
+    def cancel(self, execution_id: str) -> None:
+        """See pawl.Runtime.cancel."""
+        self._call(self._inner.cancel(execution_id))
+
+    def resolve(
+        self,
+        execution_id: str,
+        subject: str,
+        outcome: Literal["succeeded", "failed", "not_performed"],
+        *,
+        result: str | ModelAnswer | None = None,
+        error: str | None = None,
+        revision: int | None = None,
+    ) -> Rest:
+        """See pawl.Runtime.resolve."""
+        return self._call(
+            self._inner.resolve(execution_id, subject, outcome, result=result, error=error, revision=revision)
+        )
+
+    def reload(self, execution_id: str) -> None:
+        """See pawl.Runtime.reload."""
+        self._call(self._inner.reload(execution_id))
+
+    def stats(self) -> dict[str, Any]:
+        """See pawl.Runtime.stats."""
+
+        async def stats() -> dict[str, Any]:
+            return self._inner.stats()
+
+        return self._call(stats())
