@@ -1,4 +1,4 @@
-"""Pawl: explicit state machines for AI agents that must not lose their place, repeat an action, or act without permission.
+"""Pawl: explicit state machines for AI agents that must not lose their place, repeat an action or act unasked.
 
 Importing this imports nothing else: each public name is loaded when it is first used.
 """
@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pawl.runtime.app import sync as sync
+    from pawl import sync
     from pawl.runtime.agent.approval import ApprovalQuery, Authorization
     from pawl.runtime.agent.context import ToolContext
     from pawl.runtime.agent.definition import Agent
@@ -246,7 +246,7 @@ _EXPORTS = {
 
 def __getattr__(name: str) -> Any:
     if name == "sync":
-        return import_module("pawl.runtime.app.sync")
+        return import_module("pawl.sync")
     module = _EXPORTS.get(name)
     if module is None:
         raise AttributeError(f"module 'pawl' has no attribute {name!r}")

@@ -116,9 +116,7 @@ class Batch:
         """With the parent's own mark on some children: `deciding` or `dispatched`."""
         return self._each(
             lambda child: (
-                replace(child, rank=rank, lost=False)
-                if child.row.tool_invocation_id in tool_invocation_ids
-                else child
+                replace(child, rank=rank, lost=False) if child.row.tool_invocation_id in tool_invocation_ids else child
             )
         )
 

@@ -140,8 +140,7 @@ class Recovery(Outcomes, Approvals, Calls):
                 key=lambda stored: order[stored.row.tool_invocation_id],
             )
             facts = tuple(
-                ChildFact.stored(stored.row, stored.body, self._tells_model(stored.row.tool))
-                for stored in children
+                ChildFact.stored(stored.row, stored.body, self._tells_model(stored.row.tool)) for stored in children
             )
             batch = Batch(record.batch_call_id, facts, record.on_rejection == "end") if facts else None
         stop = Stop("cancel") if payload.intent is not None else self.stop

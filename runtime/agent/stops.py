@@ -37,7 +37,11 @@ class Stops(Facts):
     def note_stop(self, payload: Stop | Exception) -> tuple[Self, Effects]:
         """The first reason wins, but a cancel or deadline overrides a listener's failure, and loss overrides all."""
         asked = payload if isinstance(payload, Stop) else Stop("error", error_info(payload))
-        if self.stop is not None and _WEIGHT[self.stop.reason] >= min(_WEIGHT[asked.reason], 2) and asked.reason != "lost":
+        if (
+            self.stop is not None
+            and _WEIGHT[self.stop.reason] >= min(_WEIGHT[asked.reason], 2)
+            and asked.reason != "lost"
+        ):
             return self, NOTHING
         return replace(self, stop=asked), NOTHING
 

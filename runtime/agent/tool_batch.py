@@ -138,7 +138,9 @@ class ToolBatch(Committing):
         """Bodies of the results that are known before anything ran."""
         assert self.batch is not None
         return tuple(
-            Content.of(child.text) for child in self.batch.children if child.row.output is not None and child.row.attempt == 0
+            Content.of(child.text)
+            for child in self.batch.children
+            if child.row.output is not None and child.row.attempt == 0
         )
 
     def apply_tool_dispatch(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
@@ -150,9 +152,7 @@ class ToolBatch(Committing):
         assert self.batch is not None
         run = self._to_run()
         batch = self.batch.ranked(Rank.DISPATCHED, *(child.row.tool_invocation_id for child in run))
-        told = tuple(
-            Tell(child.row.tool_invocation_id, "dispatch", Dispatch(child.row.attempt + 1)) for child in run
-        )
+        told = tuple(Tell(child.row.tool_invocation_id, "dispatch", Dispatch(child.row.attempt + 1)) for child in run)
         return replace(self, batch=batch), told
 
     # results ------------------------------------------------------------------------------------------------

@@ -48,7 +48,11 @@ class Transcript(Sequence[Message]):
             yield self._messages[place]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return (
+            isinstance(other, Sequence)
+            and len(self) == len(other)
+            and all(a == b for a, b in zip(self, other, strict=True))
+        )
 
     def __hash__(self) -> int:
         return hash(self._length)

@@ -106,7 +106,9 @@ class Identities:
 
     def _root(self, agent: Agent, agent_id: str) -> AgentRoot:
         if not isinstance(agent_id, str) or not agent_id or len(agent_id) > _LONGEST or not agent_id.isprintable():
-            raise InvalidArguments(f"{agent_id!r:.60} cannot be an agent's id; give printable text of at most {_LONGEST}")
+            raise InvalidArguments(
+                f"{agent_id!r:.60} cannot be an agent's id; give printable text of at most {_LONGEST}"
+            )
         return AgentRoot(agent_id, agent.name, agent.version, self._host.environment.now())
 
     def _same(self, agent: Agent, agent_id: str) -> AgentHandle | None:

@@ -105,7 +105,9 @@ class Answers:
         def payload(found: Recovered) -> Decided:
             assert found.record is not None
             if found.record.status != "suspended":
-                raise NotSuspended(f"execution {record.execution_id} is {found.record.status} and waits for no decision")
+                raise NotSuspended(
+                    f"execution {record.execution_id} is {found.record.status} and waits for no decision"
+                )
             fresh = to_commit(found.record, request_id, decisions, ())
             fresh = tuple(one for one in fresh if one.tool_call_id in undecided(found.record))
             return Decided(request_id, found.record.revision, fresh)

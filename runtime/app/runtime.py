@@ -17,7 +17,7 @@ from pawl.runtime.app.execution import Execution
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.keeper import Keeper, Trace
-from pawl.runtime.execution.lease import Lease, put_down, take_back
+from pawl.runtime.execution.lease import Lease, take_back
 from pawl.runtime.execution.listeners import Listener, Listeners, OnListenerError
 from pawl.runtime.execution.output import current_rest
 from pawl.runtime.execution.watch import Watch
@@ -30,8 +30,9 @@ from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.rests import Rest
 from pawl.runtime.store.open import open_store
+from pawl.runtime.store.ownership import LEASE, renew
 from pawl.runtime.store.port import Store
-from pawl.runtime.store.process import this_process
+from pawl.runtime.store.process import is_dead, lease
 
 _HELD = 0.02
 """Seconds between two looks at whether work that is being closed has come to rest."""
@@ -84,18 +85,17 @@ class Runtime:
         environment = self._environment or AsyncioEnvironment()
         self._environment = environment
         await asyncio.get_running_loop().run_in_executor(None, self._store.open)
-        process = this_process()
-        owner = process.owner(environment.new_id(), environment.now())
+        owner = lease(environment.new_id(), environment.now() + LEASE)
         self._keeper = Keeper(environment, self._store, self._listeners, self._provider, self._deps, self._trace)
         self._listeners.failed = self._listener_failed
-        self._host = Host(environment, self._store, self._keeper, owner.owner_id, process.is_dead, self._definitions)
+        self._host = Host(environment, self._store, self._keeper, owner.owner_id, is_dead, self._definitions)
         self._identities = Identities(self._host)
         self._answers = Answers(self._host)
         self._lease = Lease(environment, self._store, owner)
         self._watch = Watch(self._host, self._poll_interval)
         self._state = "open"
         try:
-            await self._host.ask(put_down(self._lease.renewed()))
+            await self._host.ask(renew(self._lease.renewed()))
             self._lease.keep()
             await self._watch.look(resting=True)
         except BaseException:

@@ -13,6 +13,7 @@ from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.answers import Fenced
+from pawl.runtime.store.ownership import assert_fence
 from pawl.runtime.store.port import Transaction
 
 
@@ -58,7 +59,7 @@ class Commit:
 
     def run(self, tx: Transaction) -> Written:
         """Write everything, or raise: Fenced, StaleRevision, and what the repositories raise."""
-        root = holds(tx, self.record.agent_id, self.authority)
+        root = assert_fence(tx, self.record.agent_id, self.authority)
         if root.position != self.position:
             raise StaleRevision(f"the journal is at {root.position}, this writer left it at {self.position}")
         if not tx.executions.save(self.record, self.before[0], self.awaiting):
@@ -99,11 +100,3 @@ class Commit:
         if found is not None and (found.revision, found.token) == self.before:
             return Reading(Found.UNWRITTEN)
         return Reading(Found.CONFLICT)
-
-
-def holds(tx: Transaction, agent_id: str, authority: Authority) -> AgentRoot:
-    """The agent root, if `authority` still holds it; raises Fenced otherwise."""
-    root = tx.agents.get(agent_id)
-    if root is None or root.owner != authority.owner or root.fence != authority.fence:
-        raise Fenced(root.owner if root is not None else None)
-    return root

@@ -110,7 +110,9 @@ def resolve(
         if subject == MODEL:
             if outcome == "succeeded":
                 journal[:0] = answer_entries(execution_id, str(record.llm_call_id), answer or ModelAnswer(), now)
-                after = replace(after, iterations=after.iterations + 1, usage=after.usage + (answer or ModelAnswer()).usage)
+                after = replace(
+                    after, iterations=after.iterations + 1, usage=after.usage + (answer or ModelAnswer()).usage
+                )
             after = replace(after, **resolve_model(record, outcome, answer, error))
             tools: tuple[ToolRow, ...] = ()
             contents: tuple[Content, ...] = ()
@@ -119,9 +121,7 @@ def resolve(
             resolved = resolve_tool(row, outcome, result, error)
             tools = (resolved.row,)
             contents = (resolved.content,) if resolved.content is not None else ()
-        command = _command(
-            tx, record, after, tuple(journal), owner=owner, token=token, now=now, is_dead=is_dead
-        )
+        command = _command(tx, record, after, tuple(journal), owner=owner, token=token, now=now, is_dead=is_dead)
         replace(command, tools=tools, contents=contents).run(tx)
         return after
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pawl.runtime.barriers.commit import holds
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.executions import Awaiting
 from pawl.runtime.records.frozen import replace
+from pawl.runtime.store.ownership import assert_fence
 from pawl.runtime.store.port import Operation, Transaction
 
 
@@ -18,7 +18,7 @@ def let_go(
     """
 
     def run(tx: Transaction) -> None:
-        root = holds(tx, agent_id, authority)
+        root = assert_fence(tx, agent_id, authority)
         if execution_id is not None:
             tx.executions.rest(execution_id, awaiting)
         tx.agents.save(replace(root, owner=None))

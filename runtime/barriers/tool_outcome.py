@@ -5,12 +5,11 @@ from __future__ import annotations
 import attrs
 
 from pawl.runtime.barriers.answers import Found, Reading
-from pawl.runtime.barriers.commit import holds
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content
 from pawl.runtime.records.tools import ToolRow
-from pawl.runtime.store.answers import Fenced
+from pawl.runtime.store.ownership import assert_fence
 from pawl.runtime.store.port import Transaction
 
 
@@ -39,16 +38,14 @@ class ToolCommit:
 
     def run(self, tx: Transaction) -> None:
         """Write the row and its result, or raise Fenced."""
-        holds(tx, self.agent_id, self.authority)
+        assert_fence(tx, self.agent_id, self.authority)
         if self.content is not None:
             tx.contents.put(self.content)
         tx.tools.put((self.row,))
 
     def read_back(self, tx: Transaction) -> Reading:
         """Look at the token of the row."""
-        root = tx.agents.get(self.agent_id)
-        if root is None or (root.owner, root.fence) != (self.authority.owner, self.authority.fence):
-            raise Fenced(root.owner if root is not None else None)
+        assert_fence(tx, self.agent_id, self.authority)
         found = tx.tools.get(self.row.tool_invocation_id)
         if found is not None and found.token == self.token:
             return Reading(Found.COMMITTED)

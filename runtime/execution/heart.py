@@ -257,7 +257,6 @@ def _child_context(parent: AgentInvocation, row: ToolRow, body: str | None) -> T
     )
 
 
-
 def _restored(live: Live, name: str) -> Child | None:
     """The child that a stored row is: at the wait state where its last incarnation ended. Nothing runs or is told."""
     fact = live.invocation.batch.find(name) if live.invocation.batch is not None else None

@@ -10,19 +10,10 @@ import attrs
 from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.store.answers import Answer, Committed
-from pawl.runtime.store.ownership import LEASE_SECONDS, RENEW_SECONDS
+from pawl.runtime.store.ownership import LEASE, RENEW_EVERY, renew
 from pawl.runtime.store.port import Operation, Store, Transaction
 
 _log = logging.getLogger("pawl.lease")
-
-
-def put_down(owner: Owner) -> Operation[None]:
-    """Write or renew the lease."""
-
-    def run(tx: Transaction) -> None:
-        tx.owners.put(owner)
-
-    return run
 
 
 def take_back(owner_id: str) -> Operation[None]:
@@ -35,7 +26,7 @@ def take_back(owner_id: str) -> Operation[None]:
 
 
 class Lease:
-    """Renews the owner row every RENEW_SECONDS. A renewal that fails is tried again: the fence, not the lease, guards."""
+    """Renews the owner row every RENEW_EVERY seconds. A renewal that fails is tried again: the fence, not the lease, guards."""
 
     def __init__(self, environment: Environment, store: Store, owner: Owner) -> None:
         self._environment, self._store, self.owner = environment, store, owner
@@ -44,12 +35,12 @@ class Lease:
 
     def renewed(self) -> Owner:
         """The row as it should stand now."""
-        self.owner = attrs.evolve(self.owner, expires_at=self._environment.now() + LEASE_SECONDS)
+        self.owner = attrs.evolve(self.owner, expires_at=self._environment.now() + LEASE)
         return self.owner
 
     def keep(self) -> None:
         """Begin to renew."""
-        self._timer = self._environment.later(RENEW_SECONDS, self._renew)
+        self._timer = self._environment.later(RENEW_EVERY, self._renew)
 
     def _renew(self) -> None:
         if self._stopped:
@@ -59,7 +50,7 @@ class Lease:
             if not isinstance(said, Committed):
                 _log.warning("the lease of %s could not be renewed: %s", self.owner.owner_id, said)
 
-        self._store.submit(put_down(self.renewed()), answer)
+        self._store.submit(renew(self.renewed()), answer)
         self.keep()
 
     def stop(self) -> None:

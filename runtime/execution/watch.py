@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pawl.runtime.execution.host import Host
 from pawl.runtime.loop.environment import Cancellable
+from pawl.runtime.records.agents import Owner
 from pawl.runtime.records.errors import AgentBusy, DefinitionChanged, PawlError, SpecMismatch, Superseded
 from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.store.ownership import bury
 from pawl.runtime.store.port import Operation, Transaction
 
 _log = logging.getLogger("pawl.adoption")
@@ -52,6 +54,9 @@ class Watch:
                 host.stop_live(execution_id)
         if not host.definitions:
             return
+        if await host.read(_any_dead(host.is_dead)):
+            # The adapter knows leases by their end; a process of this machine that is gone need not be waited for.
+            await host.ask(bury(host.is_dead))
         for record in await host.read(_adoptable(host.owner, host.environment.now(), resting)):
             await self._adopt(record)
 
@@ -74,6 +79,13 @@ class Watch:
 def _asked_to_stop(execution_ids: Sequence[str]) -> Operation[list[str]]:
     def read(tx: Transaction) -> list[str]:
         return [name for name in execution_ids if tx.intents.get(name) is not None]
+
+    return read
+
+
+def _any_dead(is_dead: Callable[[Owner], bool]) -> Operation[bool]:
+    def read(tx: Transaction) -> bool:
+        return any(is_dead(owner) for owner in tx.owners.list())
 
     return read
 

@@ -175,9 +175,7 @@ class Workshop:
     ) -> None:
         try:
             job = (
-                self._environment.spawn(coroutine(), ended)
-                if is_async
-                else self._environment.offload(blocking, ended)
+                self._environment.spawn(coroutine(), ended) if is_async else self._environment.offload(blocking, ended)
             )
         except Exception as error:  # noqa: BLE001 - back-pressure, a closed pool: nothing was started
             self._environment.later(0.0, lambda: ended(None, error))

@@ -1,0 +1,7 @@
+"""`pawl.sync`: the same library for hosts without an event loop. Every method blocks."""
+
+from __future__ import annotations
+
+from pawl.runtime.app.sync import AgentHandle, Execution, Runtime
+
+__all__ = ["AgentHandle", "Execution", "Runtime"]
