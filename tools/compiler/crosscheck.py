@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -29,6 +30,8 @@ from pawl.tools.compiler.model import MachineModel, Position
 
 EXHAUSTIVE = 12
 SAMPLES = 2000
+_ATTRIBUTE = "state__"
+"""Where pytransitions keeps the state; no event has this name, as one may have `state`."""
 
 
 @attrs.frozen
@@ -143,9 +146,9 @@ class _Bench:
         known = self.oracle.events.get(event)
         if known is None or state not in known.transitions:
             return _Outcome(state, None, unhandled=self.unhandled.get(event, Unhandled.REFUSE))
-        carrier = _Model(state)
-        known.trigger(carrier, None)
-        return _Outcome(carrier.state, self.taken, tuple(self.done))
+        model = SimpleNamespace(**{_ATTRIBUTE: state})
+        known.trigger(model, None)
+        return _Outcome(getattr(model, _ATTRIBUTE), self.taken, tuple(self.done))
 
     def _cell(self, state: str, event: str) -> Guarded:
         named = None if event == AUTOMATIC else event
@@ -168,7 +171,12 @@ class _Bench:
                 move[key] = [self.calls[name] for name in move[key]]
             move["after"] = [self._noting(index)]
         machine = transitions.Machine(
-            model=None, states=made.states, initial=made.initial, transitions=made.transitions, auto_transitions=False
+            model=None,
+            states=made.states,
+            initial=made.initial,
+            transitions=made.transitions,
+            auto_transitions=False,
+            model_attribute=_ATTRIBUTE,
         )
         machine.events.setdefault(INTERNAL_ERROR, transitions.Event(INTERNAL_ERROR, machine))
         return machine
@@ -193,11 +201,6 @@ class _Bench:
             self.taken = index
 
         return note
-
-
-@attrs.define(slots=False)
-class _Model:
-    state: str
 
 
 def _context(calls: dict[str, Callable[..., Any]]) -> object:

@@ -166,7 +166,7 @@ def _fold(text: str, width: int) -> list[str]:
 
 
 def _html(text: str) -> str:
-    return html.escape(_printable(text)).replace("\n", "<br/>")
+    return html.escape(_printable(text)).replace("\\", "\\\\").replace("\n", "<br/>")  # \\N is a name here, too
 
 
 def _printable(text: str) -> str:

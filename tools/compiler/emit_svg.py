@@ -19,6 +19,9 @@ COMMAND = "graphviz-pure"
 TIMEOUT_SECONDS = 120.0
 """The longest a layout may take: a person waits, and the picture of such a machine would not be readable anyway."""
 
+_DRAWN_FAMILY = 'font-family="Helvetica,sans-Serif"'
+_FAMILIES = 'font-family="Helvetica,Arial,Liberation Sans,Arimo,sans-serif"'
+"""Fonts with the widths that the layout counted on, for viewers on every system; a wider one would leave its box."""
 _HASH = re.compile(r"dot sha256: ([0-9a-f]{64})")
 
 
@@ -34,7 +37,8 @@ def emit_svg(dot: str, file: str) -> str:
         raise CannotDraw(f"{COMMAND} made no SVG of {file}; use --format dot and draw it with another program")
     # Its prologue names its version and would change with it.
     head = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?>', mark(file, "<!--", " -->")]
-    return "\n".join((*head, hash_line(dot), drawn[start:].rstrip())) + "\n"
+    body = drawn[start:].rstrip().replace(_DRAWN_FAMILY, _FAMILIES)
+    return "\n".join((*head, hash_line(dot), body)) + "\n"
 
 
 def dot_hash(dot: str) -> str:

@@ -92,7 +92,8 @@ def to_transitions(
     """Build a pytransitions machine of `machine_class`; `options` go to it (`queued=True`, …).
 
     With `context`, `machine.model` is a Carrier of it. Without, add models of your own with `add_model`: objects
-    with a method for each guard and action, called with what the trigger was called with.
+    with a method for each guard and action, called with what the trigger was called with. When an event is called
+    `state`, pass another `model_attribute`, as pytransitions wants a name of its own there.
     """
     made = definitions(machine)
     unhandled = {str(event.name): event.unhandled for event in machine.events}

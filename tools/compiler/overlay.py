@@ -50,12 +50,15 @@ def overlay(
     moves = {(row.source, row.target) for row in model.rows} | {(each, model.error) for each in known}
     seen = (lambda name: name) if expand else (lambda name: outer(model, name))
     folded = {(seen(source), seen(target)) for source, target in moves if target is not None}
-    path_seen = [(seen(source), seen(target)) for source, target in hops]
-    for source, target in path_seen:
-        if source != target and (source, target) not in folded:
+    taken = []
+    for source, target in hops:
+        hop = seen(source), seen(target)
+        if hop[0] == hop[1] and source != hop[0]:
+            continue  # inside a barrier that is one node
+        if hop not in folded:
             raise UnknownPlace(f"{model.name} has no row from '{source}' to '{target}'; correct the path")
-    moved = tuple(hop for hop in path_seen if hop[0] != hop[1] or hop in folded)
-    return Overlay(seen(str(state)) if state is not None else None, moved)
+        taken.append(hop)
+    return Overlay(seen(str(state)) if state is not None else None, tuple(taken))
 
 
 def _pair(hop: Hop) -> tuple[str, str | None]:

@@ -7,7 +7,7 @@ note with one arrow instead of twelve arrows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -17,6 +17,10 @@ from pawl.tools.compiler.outline import action_text, fold_groups, guard_text, ou
 
 MANY = 4
 """How many states must share an edge before it is drawn once, from a note that lists them."""
+
+
+Unit = tuple[str, str]
+"""An event (or a group of them) and the guards and actions that go with it, as text."""
 
 
 @attrs.frozen
@@ -72,17 +76,19 @@ def picture(model: MachineModel, expand: bool = False) -> Picture:
         if target is None or source is None or (source == target and row.source != source):
             continue  # stays, or moves inside a barrier that is one node here
         arrows.setdefault((source, target, row.event is None), []).append(row)
-    edges = [
-        Edge(source, target, _labels(model, rows, expand), automatic, all(_usual(model, row) for row in rows))
-        for (source, target, automatic), rows in arrows.items()
-    ]
-    edges, shared = _share(edges)
+    common = _common({key: _units(model, rows, expand) for key, rows in arrows.items()})
+    edges = []
+    for (source, target, automatic), rows in arrows.items():
+        units = _units(model, rows, expand)
+        own = [unit for unit in units if automatic or (target, unit) not in common]
+        if own or not units:
+            edges.append(Edge(source, target, _lines(own), automatic, all(_usual(model, row) for row in rows)))
     return Picture(
         name=model.name,
         initial=_seen(model, model.initial, expand) or model.initial,
         nodes=tuple(_node(model, state, expand) for state in drawn),
         edges=tuple(edges),
-        shared=tuple(shared),
+        shared=_shared(common),
     )
 
 
@@ -95,7 +101,7 @@ def _node(model: MachineModel, state: StateModel, expand: bool) -> Node:
     if state.after is not None:
         lines.append(f"after {state.after.delay}: {state.after.event}")
     stays = [row for row in model.rows_of(state.name) if row.target is None]
-    lines.extend(_labels(model, stays, expand))
+    lines.extend(_lines(_units(model, stays, expand)))
     return Node(
         name=state.name,
         title=state.label or state.name,
@@ -108,9 +114,9 @@ def _node(model: MachineModel, state: StateModel, expand: bool) -> Node:
     )
 
 
-def _labels(model: MachineModel, rows: Sequence[RowModel], expand: bool) -> tuple[str, ...]:
-    """One line for each condition and action, with all events that share it; whole groups by their name."""
-    told: dict[tuple[str, str], list[str]] = {}
+def _units(model: MachineModel, rows: Sequence[RowModel], expand: bool) -> list[Unit]:
+    """What the rows of an edge say, piece by piece; whole groups of events by their name."""
+    told: dict[str, list[str]] = {}
     brief: list[str] = []
     for row in rows:
         guards = guard_text(row)
@@ -119,12 +125,18 @@ def _labels(model: MachineModel, rows: Sequence[RowModel], expand: bool) -> tupl
             brief.append(guards or row.event or "")
         else:
             actions = action_text([name for name in row.do if expand or name != prepared(model, row)])
-            told.setdefault((guards, actions), []).append(row.event or "")
-    lines = []
-    for (guards, actions), events in told.items():
-        names = ", ".join(fold_groups(model, filter(None, events)))
-        lines.append(" ".join(part for part in (names, guards, actions) if part))
-    return tuple(dict.fromkeys(filter(None, (*lines, *fold_groups(model, brief)))))
+            told.setdefault(" ".join(filter(None, (guards, actions))), []).append(row.event or "")
+    units = [(name, tail) for tail, events in told.items() for name in fold_groups(model, events)]
+    return list(dict.fromkeys((*units, *((name, "") for name in fold_groups(model, brief)))))
+
+
+def _lines(units: Iterable[Unit]) -> tuple[str, ...]:
+    """One line for each condition and action, with all events that share it."""
+    told: dict[str, list[str]] = {}
+    for name, tail in units:
+        told.setdefault(tail, []).append(name)
+    lines = (" ".join(filter(None, (", ".join(filter(None, names)), tail))) for tail, names in told.items())
+    return tuple(filter(None, lines))
 
 
 def _usual(model: MachineModel, row: RowModel) -> bool:
@@ -133,23 +145,21 @@ def _usual(model: MachineModel, row: RowModel) -> bool:
     return row.expanded or grouped or row.event == INTERNAL_ERROR
 
 
-def _share(edges: list[Edge]) -> tuple[list[Edge], list[Shared]]:
-    """Take the label lines that MANY sources have towards one target out of their edges."""
-    sources: dict[tuple[str, str], list[str]] = {}
-    for edge in edges:
-        if not edge.automatic:
-            for line in edge.lines:
-                sources.setdefault((edge.target, line), []).append(edge.source)
-    common = {key: tuple(found) for key, found in sources.items() if len(found) >= MANY}
-    left = []
-    for edge in edges:
-        lines = tuple(line for line in edge.lines if edge.automatic or (edge.target, line) not in common)
-        if lines or not edge.lines:
-            left.append(attrs.evolve(edge, lines=lines))
-    notes: dict[str, dict[tuple[str, ...], list[str]]] = {}
-    for (target, line), found in common.items():
-        notes.setdefault(target, {}).setdefault(found, []).append(line)
-    return left, [
-        Shared(target, tuple((tuple(lines), found) for found, lines in moves.items()))
+def _common(edges: dict[tuple[str, str, bool], list[Unit]]) -> dict[tuple[str, Unit], list[str]]:
+    """What MANY states have towards one target, and which states: (target, unit) to sources."""
+    sources: dict[tuple[str, Unit], list[str]] = {}
+    for (source, target, automatic), units in edges.items():
+        for unit in units:
+            if not automatic:
+                sources.setdefault((target, unit), []).append(source)
+    return {key: found for key, found in sources.items() if len(found) >= MANY}
+
+
+def _shared(common: dict[tuple[str, Unit], list[str]]) -> tuple[Shared, ...]:
+    notes: dict[str, dict[tuple[str, ...], list[Unit]]] = {}
+    for (target, unit), sources in common.items():
+        notes.setdefault(target, {}).setdefault(tuple(sources), []).append(unit)
+    return tuple(
+        Shared(target, tuple((_lines(units), sources) for sources, units in moves.items()))
         for target, moves in notes.items()
-    ]
+    )

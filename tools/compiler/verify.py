@@ -16,6 +16,7 @@ from pawl.runtime.fsm.table import Machine
 from pawl.tools.compiler.model import MachineModel, RowModel, StateModel
 
 _CALLS = {"Machine", "StateInfo", "EventInfo", "Row", "After"}
+_VARIABLES = {"SPEC_VERSION", "SPEC_HASH", "MACHINE"}
 _IMPORTS = {"__future__", "enum", "typing", "builtins", "pawl.runtime.fsm.table"}
 _TYPING_ONLY = (ast.ImportFrom, ast.FunctionDef)
 
@@ -60,10 +61,16 @@ def _foreign(tree: ast.Module) -> Iterator[str]:
     """What the text holds that no generated module needs."""
     for node in tree.body:
         match node:
-            case ast.Expr(value=ast.Constant()) | ast.AnnAssign() | ast.ClassDef():
-                yield from _foreign_inside(node)
-            case ast.ImportFrom(module=module, level=0) if module in _IMPORTS:
+            case ast.Expr(value=ast.Constant()):
                 pass
+            case ast.AnnAssign(target=ast.Name(id=name)) if name in _VARIABLES:
+                yield from _foreign_inside(node)
+            case ast.ClassDef(decorator_list=[], keywords=[]):
+                yield from _foreign_inside(node)
+            case ast.ImportFrom(module=module, level=0, names=names) if module in _IMPORTS and all(
+                each.asname is None or each.asname.startswith("_") for each in names
+            ):
+                pass  # nothing takes the name of something that is called below
             case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=[]) if all(
                 isinstance(inner, _TYPING_ONLY) for inner in node.body
             ):
@@ -77,11 +84,13 @@ def _foreign_inside(top: ast.stmt) -> Iterator[str]:
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in _CALLS:
                 pass
-            case ast.Call() | ast.Lambda() | ast.NamedExpr() | ast.Await() | ast.JoinedStr() | ast.Import():
-                yield f"line {node.lineno}: an expression that does not belong here"
+            case ast.Call() | ast.Lambda() | ast.NamedExpr() | ast.Await() | ast.JoinedStr() | ast.comprehension():
+                yield f"line {getattr(node, 'lineno', top.lineno)}: an expression that does not belong here"
             case ast.FunctionDef(body=body, decorator_list=[]) if all(isinstance(each, ast.Expr) for each in body):
                 pass
-            case ast.stmt() if not isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.ClassDef)):
+            case ast.Expr(value=ast.Constant()) | ast.Assign(value=ast.Constant()) | ast.ClassDef(decorator_list=[]):
+                pass
+            case ast.stmt() if node is not top:
                 yield f"line {node.lineno}: a statement that does not belong here"
 
 
