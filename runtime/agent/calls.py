@@ -31,7 +31,6 @@ from pawl.runtime.records.messages import Message, ModelAnswer
 from pawl.runtime.records.statuses import moved
 from pawl.runtime.records.tools import ErrorInfo
 
-
 MODEL_RETRIES = 2
 """Further attempts of a model call whose provider says that nothing was done."""
 
@@ -39,7 +38,7 @@ MODEL_RETRIES = 2
 class Committing(Facts):
     """How a barrier on the execution is made from the draft, and applied when it has committed."""
 
-    def _commit(self, barrier: str, event: str, phase: str, **draft: object) -> tuple[Self, Commit]:
+    def drafted(self, barrier: str, event: str, phase: str, **draft: object) -> tuple[Self, Commit]:
         """The next revision of the draft as a command; `event` is the status's move in the execution machine."""
         context, token = self.fresh("commit")
         record = replace(
@@ -54,10 +53,11 @@ class Committing(Facts):
         before = (self.record.revision, self.record.token)
         return context, Commit(barrier, self.authority, record, before, self.position, self.journal)
 
-    def _opened(self, command: Commit, **changes: object) -> Self:
+    def opened(self, command: Commit, **changes: object) -> Self:
+        """With `command` as the barrier that is being passed."""
         return replace(self, barrier=OpenBarrier(command), **changes)
 
-    def _applied(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
+    def applied(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """Live state is what is on disk now; the journal's events are told, each with its position as cursor."""
         assert self.barrier is not None
         command = self.barrier.command
@@ -139,7 +139,7 @@ class Calls(Committing):
         """Facts since the last barrier, the manifest, and the identity of the call that is about to be let go."""
         named, llm_call_id = self.fresh("llm")
         manifest = Manifest(self.position + len(self.journal))
-        context, command = named._commit(
+        context, command = named.drafted(
             "provider_dispatch",
             "proceed",
             "calling_llm",
@@ -152,11 +152,11 @@ class Calls(Committing):
             request=None,
             decisions=(),
         )
-        return context._opened(command, batch=None, answer=None), NOTHING
+        return context.opened(command, batch=None, answer=None), NOTHING
 
     def apply_provider_dispatch(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """The call is on record: it may go."""
-        return self._applied(payload)
+        return self.applied(payload)
 
     def start_llm_call(self, payload: object) -> tuple[Self, Effects]:
         """Let the call go. Its barrier has committed, and this is the only place that asks for it."""

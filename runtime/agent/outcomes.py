@@ -87,7 +87,7 @@ class Outcomes(ToolBatch):
         if ending.status == "completed":
             journal.append(self.entry(JournalKind.FINAL_OUTPUT, ending.output))
         journal.append(self._final())
-        context, command = self._commit(
+        context, command = self.drafted(
             "outcome",
             _MOVES[ending.status],
             ending.status,
@@ -106,7 +106,7 @@ class Outcomes(ToolBatch):
             bump=True,
             answers=self.draft.iterations,
         )
-        return context._opened(command), NOTHING
+        return context.opened(command), NOTHING
 
     def _final(self) -> JournalEntry:
         assert self.ending is not None

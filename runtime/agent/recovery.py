@@ -6,14 +6,14 @@ from typing import Self
 
 import attrs
 
-from pawl.runtime.agent.suspension import Approvals
 from pawl.runtime.agent.barrier_steps import Effects, refusing
-from pawl.runtime.agent.calls import Calls
 from pawl.runtime.agent.batch import Batch, ChildFact
+from pawl.runtime.agent.calls import Calls
 from pawl.runtime.agent.effects import AtRest, RunProbe
 from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.outcomes import Outcomes
 from pawl.runtime.agent.payloads import ProbeAnswer, Recovered, Resolved, Stop
+from pawl.runtime.agent.suspension import Approvals
 from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.resolve import MODEL, resolve_model, resolve_tool
@@ -21,7 +21,7 @@ from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import JournalKind
 from pawl.runtime.records.messages import ModelAnswer
-from pawl.runtime.records.rests import NeedsResolution, Unresolved
+from pawl.runtime.records.rests import NeedsResolution, Unresolved, unresolved_tool
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.tools import ErrorInfo
 
@@ -102,16 +102,7 @@ class Recovery(Outcomes, Approvals, Calls):
             asked.append(Unresolved(subject=MODEL))
         for child in self._children():
             if child.to_ask:
-                row = child.row
-                asked.append(
-                    Unresolved(
-                        subject=row.tool_call_id,
-                        tool=row.tool,
-                        arguments=row.raw_arguments,
-                        idempotency_key=row.idempotency_key,
-                        attempt=row.attempt,
-                    )
-                )
+                asked.append(unresolved_tool(child.row))
         return tuple(asked)
 
     # actions ------------------------------------------------------------------------------------------------
@@ -240,26 +231,26 @@ class Recovery(Outcomes, Approvals, Calls):
                 context = replace(recorded, draft=replace(recorded.draft, batch_call_id=None))
             elif said.outcome == "failed":
                 context = replace(self, journal=(*self.journal, self._recorded(str(self.record.llm_call_id), "failed")))
-            context, command = context._commit("resolution", "proceed", "recovering", **fields)
-            return context._opened(replace(command, journal=(*context.journal, entry)), resolution=None), NOTHING
+            context, command = context.drafted("resolution", "proceed", "recovering", **fields)
+            return context.opened(replace(command, journal=(*context.journal, entry)), resolution=None), NOTHING
         assert self.batch is not None
         child = self.batch.of_call(said.subject)
         assert child is not None
         resolved = resolve_tool(child.row, said.outcome, said.result, said.error)
-        context, command = self._commit("resolution", "proceed", "recovering")
+        context, command = self.drafted("resolution", "proceed", "recovering")
         command = replace(
             command,
             journal=(*self.journal, entry),
             tools=(resolved.row,),
             contents=(resolved.content,) if resolved.content is not None else (),
         )
-        return context._opened(command, resolution=None), NOTHING
+        return context.opened(command, resolution=None), NOTHING
 
     def apply_resolution(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """The answer is on record; the batch sees it as if the call itself had said so."""
         assert self.barrier is not None
         command = self.barrier.command
-        context, effects = self._applied(payload)
+        context, effects = self.applied(payload)
         assert isinstance(context, Recovery)
         transcript = (context.transcript or Transcript()).grown(context.unsaid)
         batch = context.batch

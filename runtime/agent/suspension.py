@@ -48,7 +48,7 @@ class Approvals(ToolBatch):
         asked = self.entry(
             JournalKind.APPROVAL_REQUIRED, request_id=request.id, calls=[item.tool_call_id for item in items]
         )
-        context, command = self._commit(
+        context, command = self.drafted(
             "suspension", "suspend", "approval", **self._batch_on_record(), request=request, decisions=()
         )
         command = replace(
@@ -60,7 +60,7 @@ class Approvals(ToolBatch):
             release=True,
             bump=True,
         )
-        return context._opened(command), NOTHING
+        return context.opened(command), NOTHING
 
     @staticmethod
     def _item(child: ChildFact) -> ApprovalItem:
@@ -77,7 +77,7 @@ class Approvals(ToolBatch):
 
     def apply_suspension(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """The request is on record; nothing of this run needs to live on."""
-        return self._applied(payload)
+        return self.applied(payload)
 
     def rest_suspended(self, payload: object) -> tuple[Self, Effects]:
         """Announce what is undecided, under the same request id every time, and let go."""
@@ -123,7 +123,7 @@ class Approvals(ToolBatch):
         decisions = self.deciding.decisions
         decided = replace(self.draft, decisions=(*self.draft.decisions, *decisions))
         done = fully_decided(decided)
-        context, command = self._commit(
+        context, command = self.drafted(
             "approval",
             "proceed" if done else "suspend",
             "resuming" if done else "approval",
@@ -137,11 +137,11 @@ class Approvals(ToolBatch):
             release=not done,
             bump=True,
         )
-        return context._opened(command, deciding=None), NOTHING
+        return context.opened(command, deciding=None), NOTHING
 
     def apply_approval(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """The decisions are on record and final."""
-        return self._applied(payload)
+        return self.applied(payload)
 
     def apply_decisions(self, payload: object) -> tuple[Self, Effects]:
         """Tell each child; where a rejection ends the run, the others and the authorized siblings are cancelled."""

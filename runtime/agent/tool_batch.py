@@ -110,11 +110,11 @@ class ToolBatch(Committing):
         assert self.batch is not None
         started = {child.row.tool_invocation_id: self._started(child.row) for child in self._to_run()}
         rows = tuple(started.get(row.tool_invocation_id, row) for row in self._rows())
-        context, command = self._commit(
+        context, command = self.drafted(
             "tool_dispatch", "proceed", "dispatching_tools", **self._batch_on_record(), request=None, decisions=()
         )
         command = replace(command, tools=rows, contents=self._texts())
-        return context._opened(command), NOTHING
+        return context.opened(command), NOTHING
 
     def _to_run(self) -> list[ChildFact]:
         assert self.batch is not None
@@ -145,7 +145,7 @@ class ToolBatch(Committing):
 
     def apply_tool_dispatch(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """The batch is on record: its calls may start."""
-        return self._applied(payload)
+        return self.applied(payload)
 
     def dispatch_children(self, payload: object) -> tuple[Self, Effects]:
         """Let the calls go. Their barrier has committed, and this is the only place that dispatches."""

@@ -49,7 +49,8 @@ class ToolInvocation(BarrierSteps):
         """The tool's definition; None when the model asked for one that does not exist."""
         return self.agent.tool(self.row.tool)
 
-    def _row(self, **changes: object) -> Self:
+    def with_row(self, **changes: object) -> Self:
+        """With changes to the row."""
         return replace(self, row=replace(self.row, **changes))
 
     # guards -------------------------------------------------------------------------------------------------
@@ -94,11 +95,11 @@ class ToolInvocation(BarrierSteps):
             arguments = tool.validate(self.row.raw_arguments)
         except InvalidArguments as error:
             return self._answer(f"error: invalid arguments: {error}"), NOTHING
-        return self._row(arguments=arguments), NOTHING
+        return self.with_row(arguments=arguments), NOTHING
 
     def _answer(self, text: str) -> Self:
         body = text.encode(errors="backslashreplace").decode()
-        context = self._row(output=Content.of(body).digest)
+        context = self.with_row(output=Content.of(body).digest)
         return replace(context, body=body)
 
     def submit_authorization(self, payload: object) -> tuple[Self, Effects]:
@@ -113,26 +114,26 @@ class ToolInvocation(BarrierSteps):
     def take_authorization(self, payload: Authorized) -> tuple[Self, Effects]:
         """What the policy said, and why."""
         error = ErrorInfo("ToolError", payload.reason) if payload.decision == "failed" else None
-        return replace(self._row(message=payload.reason, error=error), decision=payload), NOTHING
+        return replace(self.with_row(message=payload.reason, error=error), decision=payload), NOTHING
 
     def note_authorization_expiry(self, payload: object) -> tuple[Self, Effects]:
         """A policy that does not answer fails safe, to a person."""
-        return self._row(message="the approval policy did not answer in time"), NOTHING
+        return self.with_row(message="the approval policy did not answer in time"), NOTHING
 
     def note_internal_error(self, payload: Exception) -> tuple[Self, Effects]:
         """Something in the preflight raised."""
-        return self._row(error=error_info(payload)), NOTHING
+        return self.with_row(error=error_info(payload)), NOTHING
 
     def take_approval(self, payload: Approval) -> tuple[Self, Effects]:
         """A person's answer; edited arguments replace the model's."""
         arguments = payload.arguments if payload.arguments is not None else self.row.arguments
-        return self._row(message=payload.message, arguments=arguments), NOTHING
+        return self.with_row(message=payload.message, arguments=arguments), NOTHING
 
     # execution ----------------------------------------------------------------------------------------------
 
     def take_dispatch(self, payload: Dispatch) -> tuple[Self, Effects]:
         """The batch's barrier wrote the row as pending."""
-        return self._row(status=ToolStatus.PENDING, attempt=payload.attempt), NOTHING
+        return self.with_row(status=ToolStatus.PENDING, attempt=payload.attempt), NOTHING
 
     def start_execution(self, payload: object) -> tuple[Self, Effects]:
         """Let the body go. Its batch is on record, and this is the only place that asks for it."""
@@ -150,14 +151,16 @@ class ToolInvocation(BarrierSteps):
     def take_outcome(self, payload: ToolEnded) -> tuple[Self, Effects]:
         """What the body did, also when it was asked to stop: a success is a success."""
         outcome = payload.outcome
-        context = self._row(duration=outcome.duration)
+        context = self.with_row(duration=outcome.duration)
         if outcome.error is not None:
-            return context._row(error=outcome.error), NOTHING
+            return context.with_row(error=outcome.error), NOTHING
         if outcome.cancelled:
             if self.timed_out:
                 seconds = self.tool_timeout()
-                return context._row(error=ErrorInfo("TimeoutError", f"{self.row.tool} took over {seconds} s")), NOTHING
-            return context._row(status=ToolStatus.CANCELLED), NOTHING
+                return context.with_row(
+                    error=ErrorInfo("TimeoutError", f"{self.row.tool} took over {seconds} s")
+                ), NOTHING
+            return context.with_row(status=ToolStatus.CANCELLED), NOTHING
         return replace(context, body=outcome.result or ""), NOTHING
 
     # the outcome's barrier ----------------------------------------------------------------------------------
@@ -188,7 +191,7 @@ class ToolInvocation(BarrierSteps):
         """A result that cannot be written becomes the call's error, once: the body did run."""
         why = self.refusal or RuntimeError("the result was refused")
         error = ErrorInfo("ToolError", f"the result could not be recorded: {error_info(why).message}")
-        return replace(self._row(error=error), body=None, repairs=self.repairs + 1, refusal=None), NOTHING
+        return replace(self.with_row(error=error), body=None, repairs=self.repairs + 1, refusal=None), NOTHING
 
     def note_lost(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """The agent is owned by somebody else: its parent hears that first."""
@@ -197,7 +200,7 @@ class ToolInvocation(BarrierSteps):
     # news for the parent ------------------------------------------------------------------------------------
 
     def _tell(self, event: str, status: ToolStatus) -> tuple[Self, Effects]:
-        context = self._row(status=status)
+        context = self.with_row(status=status)
         news = ChildNews(self.row.tool_invocation_id, context.row, spoken(context.row, self.body))
         return context, (Notify(event, news),)
 

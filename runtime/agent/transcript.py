@@ -25,7 +25,11 @@ class Transcript(Sequence[Message]):
         """This transcript with `messages` after it."""
         shared = self._messages if len(self._messages) == self._length else self._messages[: self._length]
         shared.extend(messages)
-        view = Transcript.__new__(Transcript)
+        return Transcript._over(shared)
+
+    @classmethod
+    def _over(cls, shared: list[Message]) -> Transcript:
+        view = cls.__new__(cls)
         view._messages, view._length = shared, len(shared)
         return view
 

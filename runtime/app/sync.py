@@ -125,7 +125,7 @@ class AgentHandle:
 
 
 class Runtime:
-    """The blocking twin of `pawl.Runtime`: the same arguments, methods and errors, inside `with` instead of `async with`.
+    """The blocking twin of `pawl.Runtime`: the same arguments, methods and errors, inside `with`.
 
     Listeners and tools run on other threads than the caller's.
     """

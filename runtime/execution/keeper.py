@@ -37,6 +37,7 @@ from pawl.runtime.agent.facts import error_info
 from pawl.runtime.agent.payloads import LoadedContext, WorkFailed
 from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id, read
 from pawl.runtime.barriers.rest import let_go
+from pawl.runtime.barriers.tool_outcome import ToolCommit
 from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide
 from pawl.runtime.execution.listeners import Listeners
 from pawl.runtime.execution.load import transcript
@@ -121,7 +122,7 @@ class Keeper:
     def abandon(self, invocation: AgentInvocation) -> None:
         """What was claimed turned out not to be wanted: let it go as it was found."""
 
-        def answer(said: Answer[Any]) -> None:
+        def answer(_: Answer[Any]) -> None:
             self.inbox.post(lambda: self.registry.move(invocation.agent_id, Slot.REST))
 
         self.store.submit(let_go(invocation.agent_id, invocation.authority), answer)
@@ -220,7 +221,7 @@ class Keeper:
         return post
 
     def _submit(self, live: Live, command: Command) -> None:
-        post, child = self._poster(live), self._child_of(live, command)
+        post, child = self._poster(live), self._child_of(command)
         operation = operation_id(command.token, False)
         if live.invocation.ownership_is_lost(None):
             return post("superseded", BarrierAnswer(command.token, False), child, operation)
@@ -232,7 +233,7 @@ class Keeper:
         return self.store.submit(command.run, answer)
 
     def _read_back(self, live: Live, command: Command) -> None:
-        post, child = self._poster(live), self._child_of(live, command)
+        post, child = self._poster(live), self._child_of(command)
 
         def answer(said: Answer[Any]) -> None:
             event, payload = read(said, command.token)
@@ -241,9 +242,8 @@ class Keeper:
         self.store.submit(command.read_back, answer)
 
     @staticmethod
-    def _child_of(live: Live, command: Command) -> str | None:
-        row = getattr(command, "row", None)
-        return row.tool_invocation_id if row is not None else None
+    def _child_of(command: Command) -> str | None:
+        return command.row.tool_invocation_id if isinstance(command, ToolCommit) else None
 
     def _load_context(self, live: Live) -> None:
         post, invocation = self._poster(live), live.invocation
@@ -284,7 +284,7 @@ class Keeper:
             return settled()
         operation = let_go(invocation.agent_id, invocation.authority, live.execution_id, effect.awaiting)
 
-        def answer(said: Answer[Any]) -> None:
+        def answer(_: Answer[Any]) -> None:
             # Not released is not lost: this process still holds the lease, and another may take it when it ends.
             self.inbox.post(settled)
 

@@ -26,7 +26,10 @@ def take_back(owner_id: str) -> Operation[None]:
 
 
 class Lease:
-    """Renews the owner row every RENEW_EVERY seconds. A renewal that fails is tried again: the fence, not the lease, guards."""
+    """Renews the owner row every RENEW_EVERY seconds.
+
+    A renewal that fails is tried again at the next turn: it is the fence that guards, not the lease.
+    """
 
     def __init__(self, environment: Environment, store: Store, owner: Owner) -> None:
         self._environment, self._store, self.owner = environment, store, owner

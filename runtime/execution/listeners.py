@@ -20,7 +20,7 @@ class Listeners:
     def __init__(self, on_error: OnListenerError = "report") -> None:
         self._listeners: list[Listener] = []
         self._on_error = on_error
-        self.failed: Callable[[Event, Exception], None] = lambda event, error: None
+        self.failed: Callable[[Event, Exception], None] = lambda *_: None
         self.failures = 0
 
     def add(self, listener: Listener) -> Callable[[], None]:

@@ -6,7 +6,7 @@ from pawl.runtime.agent.outcomes import outcome_of
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.decide import undecided
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
-from pawl.runtime.records.rests import NeedsResolution, Rest, Suspended, Unresolved
+from pawl.runtime.records.rests import NeedsResolution, Rest, Suspended, Unresolved, unresolved_tool
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.tools import ToolStatus
 from pawl.runtime.store.port import Operation, Transaction
@@ -61,13 +61,5 @@ def unresolved(tx: Transaction, record: ExecutionRecord) -> tuple[Unresolved, ..
     if record.batch_call_id is not None:
         for row in tx.tools.of_execution(record.execution_id, record.batch_call_id):
             if row.status is ToolStatus.PENDING:
-                asked.append(
-                    Unresolved(
-                        subject=row.tool_call_id,
-                        tool=row.tool,
-                        arguments=row.raw_arguments,
-                        idempotency_key=row.idempotency_key,
-                        attempt=row.attempt,
-                    )
-                )
+                asked.append(unresolved_tool(row))
     return tuple(asked)

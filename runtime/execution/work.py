@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -177,8 +178,9 @@ class Workshop:
             job = (
                 self._environment.spawn(coroutine(), ended) if is_async else self._environment.offload(blocking, ended)
             )
-        except Exception as error:  # noqa: BLE001 - back-pressure, a closed pool: nothing was started
-            self._environment.later(0.0, lambda: ended(None, error))
+        except Exception as error:
+            # Back-pressure, or a closed pool: nothing was started, and the session hears of it like of any failure.
+            self._environment.later(0.0, partial(ended, None, error))
             return
         self._running[name] = (job, cancellation)
 

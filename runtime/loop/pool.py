@@ -46,7 +46,7 @@ class Job(Generic[T]):
             return
         try:
             value = self._context.run(self._body)
-        except BaseException as error:  # noqa: BLE001 - whatever a body raises is its outcome, SystemExit included
+        except BaseException as error:  # whatever a body raises is its outcome, SystemExit included
             self._done(None, error)
         else:
             self._done(value, None)

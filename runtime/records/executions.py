@@ -39,9 +39,9 @@ class ExecutionRecord:
 
     `start_id` is the caller's idempotency id, `token` the commit token of the last barrier. `input`, `context` (the
     durable context, None when the caller gave none) and `result` are content digests. `llm_call_id` is the model call
-    that was let go and has no recorded answer. `batch` lists the tool invocations of the model answer
-    `batch_call_id`, in call order. `run_model`: a resolution said that the lost call was never performed. `on_rejection` is the definition's at admission, so that a decision can be
-    committed where the definition is not known. Times are unix seconds.
+    that was let go and has no recorded answer; `run_model`: a resolution said that it was never performed. `batch`
+    lists the tool invocations of the model answer `batch_call_id`, in call order. `on_rejection` is the definition's
+    at admission, so that a decision can be committed where the definition is not known. Times are unix seconds.
     """
 
     execution_id: str

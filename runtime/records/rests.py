@@ -8,7 +8,7 @@ import attrs
 
 from pawl.runtime.records.approvals import ApprovalRequest
 from pawl.runtime.records.messages import Usage
-from pawl.runtime.records.tools import ErrorInfo
+from pawl.runtime.records.tools import ErrorInfo, ToolRow
 
 
 @attrs.frozen(kw_only=True)
@@ -70,6 +70,17 @@ class Unresolved:
     arguments: str = ""
     idempotency_key: str | None = None
     attempt: int = 0
+
+
+def unresolved_tool(row: ToolRow) -> Unresolved:
+    """A call that was started and has no outcome, as its row says it."""
+    return Unresolved(
+        subject=row.tool_call_id,
+        tool=row.tool,
+        arguments=row.raw_arguments,
+        idempotency_key=row.idempotency_key,
+        attempt=row.attempt,
+    )
 
 
 @attrs.frozen(kw_only=True)
