@@ -100,10 +100,7 @@ class Recovery(Outcomes, Approvals, Calls):
         asked: list[Unresolved] = []
         if self._model_lost() and self.agent.model_recovery == "ask" and not self.record.run_model:
             asked.append(Unresolved(subject=MODEL))
-        for child in self._children():
-            if child.to_ask:
-                asked.append(unresolved_tool(child.row))
-        return tuple(asked)
+        return (*asked, *(unresolved_tool(child.row) for child in self._children() if child.to_ask))
 
     # actions ------------------------------------------------------------------------------------------------
 

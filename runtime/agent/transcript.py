@@ -29,8 +29,8 @@ class Transcript(Sequence[Message]):
 
     @classmethod
     def _over(cls, shared: list[Message]) -> Transcript:
-        view = cls.__new__(cls)
-        view._messages, view._length = shared, len(shared)
+        view = cls()
+        view._messages, view._length = shared, len(shared)  # noqa: SLF001 - its own class
         return view
 
     def __len__(self) -> int:

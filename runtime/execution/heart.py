@@ -169,7 +169,7 @@ class _Work:
 
     def enter(self, state: AgentState, payload: object) -> None:
         step = enter(AGENT, state, self.live.invocation, payload)
-        self._agent_stepped(step, None)
+        self._agent_stepped(step)
 
     def deliver(self, child: str | None, event: str, payload: object, outside: bool = False) -> Taken:
         if child is not None:
@@ -181,7 +181,7 @@ class _Work:
         if invocation.now != self.now:
             invocation = replace(invocation, now=self.now)
         step = advance(AGENT, live.state, invocation, event, payload)
-        self._agent_stepped(step, event)
+        self._agent_stepped(step)
         return step.taken if step.taken is not Taken.STALE else self._drop(event)
 
     def _to_child(self, name: str, event: str, payload: object, outside: bool) -> Taken:
@@ -192,14 +192,14 @@ class _Work:
             return self._drop(event)
         invocation = replace(child.invocation, now=self.now)
         step = advance(TOOL, child.state, invocation, event, payload)
-        self._child_stepped(name, step, event)
+        self._child_stepped(name, step)
         return step.taken if step.taken is not Taken.STALE else self._drop(event)
 
     def _drop(self, event: str) -> Taken:
         self.dropped = event
         return Taken.STALE
 
-    def _agent_stepped(self, step: Step[AgentState, AgentInvocation], event: str | None) -> None:
+    def _agent_stepped(self, step: Step[AgentState, AgentInvocation]) -> None:
         self.live = replace(self.live, state=step.state, invocation=step.context)
         self._trace(None, step.rows)
         for effect in step.effects:
@@ -215,7 +215,7 @@ class _Work:
                 case _:
                     self.effects.append(effect)
 
-    def _child_stepped(self, name: str, step: Step[ToolState, ToolInvocation], event: str | None) -> None:
+    def _child_stepped(self, name: str, step: Step[ToolState, ToolInvocation]) -> None:
         self.live = replace(self.live, children={**self.live.children, name: Child(step.state, step.context)})
         self._trace(name, step.rows)
         for effect in step.effects:
@@ -237,7 +237,7 @@ class _Work:
         kept = {name: child for name, child in self.live.children.items() if TOOL.state[child.state].kind not in ended}
         self.live = replace(self.live, children=kept)
         step = enter(TOOL, TOOL.initial, _child_context(self.live.invocation, row, None), None)
-        self._child_stepped(row.tool_invocation_id, step, None)
+        self._child_stepped(row.tool_invocation_id, step)
 
     def _trace(self, child: str | None, rows: tuple[Row[Any, Any], ...]) -> None:
         for row in rows:

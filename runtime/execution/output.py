@@ -59,7 +59,6 @@ def unresolved(tx: Transaction, record: ExecutionRecord) -> tuple[Unresolved, ..
     """The effects that were started and have no outcome on record."""
     asked = [Unresolved(subject="model")] if record.llm_call_id is not None and not record.run_model else []
     if record.batch_call_id is not None:
-        for row in tx.tools.of_execution(record.execution_id, record.batch_call_id):
-            if row.status is ToolStatus.PENDING:
-                asked.append(unresolved_tool(row))
+        rows = tx.tools.of_execution(record.execution_id, record.batch_call_id)
+        asked += [unresolved_tool(row) for row in rows if row.status is ToolStatus.PENDING]
     return tuple(asked)
