@@ -12,11 +12,11 @@ from types import SimpleNamespace
 
 import attrs
 import pytest
-from compiler.by_hand import order, row
-from compiler.golden import CASES, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.by_hand import order, row
+from compiler.golden import CASES, model_of
 from pawl.runtime.fsm.table import Row
 from pawl.tools.compiler import emit_svg as svg
 from pawl.tools.compiler.emit_dot import emit_dot

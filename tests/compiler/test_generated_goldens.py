@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from compiler.golden import CASES, GOLDEN, agrees, model_of
 
+from compiler.golden import CASES, GOLDEN, agrees, model_of
 from pawl.tools.compiler.compile import compile_files
 from pawl.tools.compiler.crosscheck import cross_check
 from pawl.tools.compiler.emit_dot import emit_dot

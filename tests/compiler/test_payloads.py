@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from compiler.by_hand import event, machine, order, row, state
-
 from pawl.runtime.fsm.table import Kind
 from pawl.tools.compiler.emit_python import emit_python
 from pawl.tools.compiler.payloads import payloads

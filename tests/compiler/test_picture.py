@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from compiler.by_hand import event, machine, order, row, state
 from compiler.golden import model_of
-
 from pawl.runtime.fsm.table import Kind
 from pawl.tools.compiler.picture import MANY, Edge, picture
 

@@ -6,11 +6,11 @@ import sys
 
 import attrs
 import pytest
-from compiler.by_hand import order
-from compiler.golden import CASES, model_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compiler.by_hand import order
+from compiler.golden import CASES, model_of
 from pawl.tools.compiler.emit_python import emit_python
 from pawl.tools.compiler.verify import GeneratedDiffers, verify
 

@@ -63,6 +63,7 @@ class _Outcome:
     row: int | None
     """Index of the row taken, counted as in `definitions`; None: no guard passed."""
     actions: tuple[str, ...] = ()
+    moved: bool = False
     unhandled: Unhandled | None = None
     """There is no row at all, and this is what the event then means; pytransitions has no word for it but the model."""
 
@@ -71,7 +72,8 @@ class _Outcome:
             return f"no row here, {self.unhandled.value}"
         if self.row is None:
             return f"no row, stays in '{self.state}'"
-        return f"row {self.row} to '{self.state}'" + (f" with {', '.join(self.actions)}" if self.actions else "")
+        way = f"to '{self.state}'" if self.moved else f"staying in '{self.state}'"
+        return f"row {self.row} {way}" + (f" with {', '.join(self.actions)}" if self.actions else "")
 
 
 Guarded = list[tuple[tuple[str, bool], ...]]
@@ -91,6 +93,7 @@ class _Bench:
         self.answers: dict[str, bool] = {}
         self.done: list[str] = []
         self.taken: int | None = None
+        self.moved = False
         self.unhandled = {event.name: event.unhandled or Unhandled.REFUSE for event in model.events}
         self.calls: dict[str, Callable[..., Any]] = {name: self._guard(name) for name in model.guards}
         self.calls |= {name: self._action(name) for name in model.actions}
@@ -139,16 +142,16 @@ class _Bench:
                 return _Outcome(str(step.state), None, unhandled=Unhandled.STALE)
             case _:
                 row = self.indices.get(id(step.rows[0]), -1) if step.rows else None
-                return _Outcome(str(step.state), row, tuple(self.done))
+                return _Outcome(str(step.state), row, tuple(self.done), step.taken is Taken.MOVED)
 
     def _trigger(self, state: str, event: str) -> _Outcome:
-        self.done, self.taken = [], None
+        self.done, self.taken, self.moved = [], None, False
         known = self.oracle.events.get(event)
         if known is None or state not in known.transitions:
             return _Outcome(state, None, unhandled=self.unhandled.get(event, Unhandled.REFUSE))
         model = SimpleNamespace(**{_ATTRIBUTE: state})
         known.trigger(model, None)
-        return _Outcome(getattr(model, _ATTRIBUTE), self.taken, tuple(self.done))
+        return _Outcome(getattr(model, _ATTRIBUTE), self.taken, tuple(self.done), self.moved)
 
     def _cell(self, state: str, event: str) -> Guarded:
         named = None if event == AUTOMATIC else event
@@ -166,6 +169,7 @@ class _Bench:
         made = definitions(self.model)
         for state in made.states:
             state["on_enter"] = [self.calls[name] for name in state["on_enter"]]
+            state["on_exit"] = [self._leaving]
         for index, move in enumerate(made.transitions):
             for key in ("conditions", "unless", "before"):
                 move[key] = [self.calls[name] for name in move[key]]
@@ -195,6 +199,9 @@ class _Bench:
 
     def _action(self, name: str) -> Callable[..., None]:
         return lambda _payload=None: self.done.append(name)
+
+    def _leaving(self, _payload: object = None) -> None:
+        self.moved = True
 
     def _noting(self, index: int) -> Callable[..., None]:
         def note(_payload: object = None) -> None:

@@ -15,7 +15,7 @@ the state changes, not just after. Any class of `transitions` with synchronous, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import attrs
 import transitions
@@ -83,12 +83,25 @@ def definitions(machine: MachineModel | Machine[Any, Any]) -> Definitions:
     return Definitions(str(machine.initial), states, moves)
 
 
+@overload
+def to_transitions(
+    machine: MachineModel | Machine[Any, Any], context: object = None, **options: Any
+) -> transitions.Machine: ...
+
+
+@overload
+def to_transitions(
+    machine: MachineModel | Machine[Any, Any], context: object = None, *, machine_class: type[M], **options: Any
+) -> M: ...
+
+
 def to_transitions(
     machine: MachineModel | Machine[Any, Any],
     context: object = None,
-    machine_class: type[M] = transitions.Machine,  # type: ignore[assignment]
+    *,
+    machine_class: type[transitions.Machine] = transitions.Machine,
     **options: Any,
-) -> M:
+) -> transitions.Machine:
     """Build a pytransitions machine of `machine_class`; `options` go to it (`queued=True`, …).
 
     With `context`, `machine.model` is a Carrier of it. Without, add models of your own with `add_model`: objects
