@@ -210,7 +210,10 @@ class Structurer:
             if _is_nothing(node) and named:
                 node = Mapping((), node.at)
             if not isinstance(node, Mapping):
-                return self._wrong("Y13", node.at, f"a mapping belongs here; its keys are {listed(fields, 30)}")
+                self._wrong("Y13", node.at, f"a mapping belongs here; its keys are {listed(fields, 30)}")
+                if not named:
+                    return _INVALID
+                node = Mapping((), node.at)  # its name is known, so what uses it can be checked
             self._fill(made, node, fields)
             return _made(cls, made, fields)
 

@@ -24,7 +24,7 @@ CHECKS: tuple[Check, ...] = (
     Check("E09", "undeclared guard, action, delay or event", ERROR, references.undeclared),
     Check("E10", "not a name", ERROR, names.not_a_name),
     Check("E11", "undecided event", ERROR, rows.undecided, whole=True),
-    Check("E12", "event both handled and listed as unhandled", ERROR, rows.decided_twice),
+    Check("E12", "event both handled and listed as unhandled", ERROR, rows.decided_twice, whole=True),
     Check("E13", "effect not behind a barrier", ERROR, barriers.unguarded_effect, whole=True),
     Check("E14", "barrier without all its targets", ERROR, barriers.incomplete_barrier),
     Check("W09", "declared and unused", WARN, references.unused, whole=True),
