@@ -67,10 +67,10 @@ class Answers:
                     continue
                 agent = self._host.definition(found.record)
                 if agent is None:
-                    await self._host.ask(self._hostless(execution_id, request_id, fresh))
+                    await self._host.patiently(lambda: self._host.ask(self._hostless(execution_id, request_id, fresh)))
                     break
                 _validate(agent, found.record, fresh)
-                rest = await self._bring(found.record, agent, request_id, decisions)
+                rest = await self._host.patiently(lambda: self._bring(found.record, agent, request_id, decisions))
                 return await asyncio.shield(rest)
         return await next_rest(self._host, execution_id)
 
@@ -83,7 +83,8 @@ class Answers:
         agent = self._host.definition(found.record)
         if agent is not None:
             _validate(agent, found.record, decisions)
-        return await self._host.ask(self._hostless(found.record.execution_id, request_id, decisions))
+        operation = self._hostless(found.record.execution_id, request_id, decisions)
+        return await self._host.patiently(lambda: self._host.ask(operation))
 
     def _hostless(
         self, execution_id: str, request_id: str, decisions: Sequence[Decision]
@@ -161,22 +162,21 @@ class Answers:
                     _check_subject(found.record, [stored.row for stored in found.tools], subject, record.revision)
                     return Resolved(subject, found.record.revision, outcome, text, answer, info)
 
-                rest = await host.bring(record, agent, "resolved", payload)
+                rest = await host.patiently(lambda: host.bring(record, agent, "resolved", payload))
                 return await asyncio.shield(rest)
-            await host.ask(
-                hostless.resolve(
-                    execution_id,
-                    subject,
-                    outcome,
-                    result=text,
-                    answer=answer,
-                    error=info,
-                    owner=host.owner,
-                    token=f"resolution-{host.environment.new_id()}",
-                    now=host.environment.now(),
-                    is_dead=host.is_dead,
-                )
+            operation = hostless.resolve(
+                execution_id,
+                subject,
+                outcome,
+                result=text,
+                answer=answer,
+                error=info,
+                owner=host.owner,
+                token=f"resolution-{host.environment.new_id()}",
+                now=host.environment.now(),
+                is_dead=host.is_dead,
             )
+            await host.patiently(lambda: host.ask(operation))
         return await next_rest(host, execution_id)
 
     def _turn(self, execution_id: str) -> asyncio.Lock:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from pawl.runtime.execution.host import Host
+from pawl.runtime.execution.load import history
 from pawl.runtime.execution.output import current_rest
+from pawl.runtime.records.events import Event
 from pawl.runtime.records.rests import NeedsResolution, Outcome, Rest, Suspended
 
 _LOOK = 0.05
@@ -38,6 +40,10 @@ class Execution:
             self._settled = asyncio.ensure_future(next_rest(self._host, self.id))
         return await asyncio.shield(self._settled)
 
+    async def history(self, after: int = 0) -> Sequence[Event]:
+        """The durable events of this run behind a cursor, in order; the cursor of the last one is where to go on."""
+        return await self._host.read(history(self.id, after))
+
     async def terminal(self) -> Outcome:
         """Wait through rests, until the run has ended, wherever the decisions are made."""
         while True:
@@ -54,6 +60,7 @@ async def next_rest(host: Host, execution_id: str) -> Rest:
     """The rest that an execution is at, or comes to: here, or in whatever process runs it."""
     wait = _LOOK
     while True:
+        host.keeper.check_open(execution_id)
         if host.keeper.live(execution_id) is not None:
             return await asyncio.shield(host.keeper.waiting.rest(execution_id))
         rest = await host.read(current_rest(execution_id))

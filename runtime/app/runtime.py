@@ -141,6 +141,8 @@ class Runtime:
         return self._host
 
     def _provider(self, agent: Agent) -> Provider:
+        if not isinstance(agent.model, str):
+            return agent.model
         if agent.name not in self._providers:
             self._providers[agent.name] = resolve_provider(agent.model)[0]
         return self._providers[agent.name]

@@ -7,7 +7,7 @@ is decided about an execution is decided by the tables, inside the keeper, or in
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import attrs
@@ -109,6 +109,19 @@ class Host:
 
         self.environment.offload(lambda: self.store.read(operation), arrived)
         return await future
+
+    async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Try again while somebody else holds the agent: a process that starts holds what is at rest for a moment, to
+        announce it, and that is no reason to turn people away. Raises what the last try raised.
+        """
+        for attempt in range(_TRIES):
+            try:
+                return await work()
+            except (AgentBusy, SupersededError):
+                if attempt == _TRIES - 1:
+                    raise
+                await self.pause(_BACKOFF)
+        raise AssertionError("unreachable")
 
     async def pause(self, seconds: float) -> None:
         """Wait on the environment's clock."""

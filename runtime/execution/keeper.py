@@ -91,6 +91,15 @@ class Keeper:
         """The live value of an execution, None when it is not run here."""
         return self._lives.get(execution_id)
 
+    def check_open(self, execution_id: str) -> None:
+        """Raises OutcomeUnknown for an execution that was closed here: nothing will come of waiting for it."""
+        live = self._lives.get(execution_id)
+        if live is not None and live.state is State.RECOVERY_REQUIRED:
+            raise OutcomeUnknown(
+                f"execution {execution_id} is closed in this process, what was written is not known; "
+                "`reload` reads the store again, and so does a new process"
+            )
+
     @property
     def executing(self) -> tuple[Live, ...]:
         """Everything that is run here now."""

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 
 from pawl.runtime.agent.payloads import Recovered
+from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.output import ended
-from pawl.runtime.records.errors import ExecutionNotFound
+from pawl.runtime.records.events import Event, durable_events
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.messages import Message, ToolCall
 from pawl.runtime.records.tools import StoredTool
@@ -39,13 +40,29 @@ def messages(records: Sequence[JournalRecord]) -> tuple[Message, ...]:
     return tuple(said)
 
 
+def history(execution_id: str, after: int = 0, limit: int = 1000) -> Operation[tuple[Event, ...]]:
+    """The durable events of one execution, from journal records behind position `after`. Raises ExecutionNotFound."""
+
+    def read(tx: Transaction) -> tuple[Event, ...]:
+        agent_id = existing(tx, execution_id).agent_id
+        events: list[Event] = []
+        place = after
+        while records := tx.journal.read(agent_id, place, limit):
+            place = records[-1].position
+            for record in records:
+                if record.execution_id == execution_id:
+                    said = (record.kind, agent_id, execution_id, record.position, record.body, record.meta)
+                    events += durable_events(*said)
+        return tuple(events)
+
+    return read
+
+
 def recovered(execution_id: str) -> Operation[Recovered]:
     """One execution, whole. Raises ExecutionNotFound."""
 
     def read(tx: Transaction) -> Recovered:
-        record = tx.executions.get(execution_id)
-        if record is None:
-            raise ExecutionNotFound(f"there is no execution {execution_id!r} in this store; `pawl ls` lists them")
+        record = existing(tx, execution_id)
         root = tx.agents.get(record.agent_id)
         assert root is not None
         rows = tx.tools.of_execution(execution_id, record.batch_call_id) if record.batch_call_id is not None else ()
