@@ -56,23 +56,37 @@ class Answers:
         found = await self._host.read(_request(request_id))
         execution_id = found.record.execution_id
         async with self._turn(execution_id):
-            while True:
+            while self._host.keeper.live(execution_id) is not None:
+                # Somebody else's decision is being committed, or the run goes on with it: this one waits its turn.
+                if not to_commit(
+                    found.record,
+                    request_id,
+                    _decisions(found, request_id, approve, message, items),
+                    found.receipts,
+                ):
+                    break
+                await next_rest(self._host, execution_id)
                 found = await self._host.read(_request(request_id))
-                decisions = _decisions(found, request_id, approve, message, items)
-                fresh = to_commit(found.record, request_id, decisions, found.receipts)
-                if not fresh:
-                    break
-                if self._host.keeper.live(execution_id) is not None:
-                    await next_rest(self._host, execution_id)
-                    continue
-                agent = self._host.definition(found.record)
-                if agent is None:
-                    await self._host.patiently(lambda: self._host.ask(self._hostless(execution_id, request_id, fresh)))
-                    break
-                _validate(agent, found.record, fresh)
-                rest = await self._host.patiently(lambda: self._bring(found.record, agent, request_id, decisions))
-                return await asyncio.shield(rest)
+            found = await self._host.read(_request(request_id))
+            decisions = _decisions(found, request_id, approve, message, items)
+            if to_commit(found.record, request_id, decisions, found.receipts):
+                rest = await self._commit(found.record, request_id, decisions)
+                if rest is not None:
+                    return await asyncio.shield(rest)
         return await next_rest(self._host, execution_id)
+
+    async def _commit(
+        self, record: ExecutionRecord, request_id: str, decisions: Sequence[Decision]
+    ) -> asyncio.Future[Rest] | None:
+        """Through a session where the agent's code is here; else in one transaction, and somebody else goes on."""
+        host = self._host
+        agent = host.definition(record)
+        if agent is None:
+            operation = self._hostless(record.execution_id, request_id, decisions)
+            await host.patiently(lambda: host.ask(operation))
+            return None
+        _validate(agent, record, decisions)
+        return await host.patiently(lambda: self._bring(record, agent, request_id, decisions))
 
     async def record_decision(
         self, request_id: str, *, approve: bool | None, message: str, items: Items | None
