@@ -50,7 +50,7 @@ def test_running_the_text_leaves_no_module_behind() -> None:
         ("    def empty(self, payload: None, /) -> bool: ...\n", "", "Guards"),
         ("    def payment_timeout(", "    def payment_timeouts(", "Delays"),
         ("class Context(Guards, Actions, Delays, Protocol)", "class Context(Guards, Actions, Protocol)", "Context"),
-        ("        Row(State.ON_HOLD,  Event.CANCEL", "#", "number of rows"),
+        ("        Row(State.ON_HOLD,   Event.CANCEL", "#", "number of rows"),
     ],
 )
 def test_a_difference_refuses_the_text_and_is_named(old: str, new: str, difference: str) -> None:

@@ -64,7 +64,7 @@ def emit_python(model: MachineModel) -> str:
     protocols = _protocols(model, types)
     context = types.union([model.context]) if model.context is not None else None
     imports = types.imports()
-    rows = [_row(row) for row in model.rows]
+    rows = _rows(model)
     states = [_state(state) for state in model.states]
     events = [_event(event) for event in model.events]
     checked = [(module, names) for module, names in imports if module not in _AHEAD]
@@ -188,18 +188,27 @@ def _event(event: EventModel) -> Code:
     )
 
 
-def _row(row: RowModel) -> Code:
+def _rows(model: MachineModel) -> list[Code]:
+    """Columns as wide as any state or event needs, used here or not: so a changed row moves no other."""
+    state = max(len(member(each.name, "State")) for each in model.states)
+    event = max((len(member(each.name, "Event")) for each in model.events), default=0)
+    return [_row(row, (state, event, state)) for row in model.rows]
+
+
+def _row(row: RowModel, widths: tuple[int, ...]) -> Code:
     none = literal(None)
+    columns = (
+        member(row.source, "State"),
+        member(row.event, "Event") if row.event is not None else none,
+        member(row.target, "State") if row.target is not None else none,
+    )
     return _cells(
-        [
-            member(row.source, "State"),
-            member(row.event, "Event") if row.event is not None else none,
-            member(row.target, "State") if row.target is not None else none,
-        ],
+        [Code("".join(f"{column},".ljust(width + 2) for column, width in zip(columns, widths, strict=True)))],
         when=literal(row.when) if row.when else None,
         unless=literal(row.unless) if row.unless else None,
         do=literal(row.do) if row.do else None,
         line=literal(row.at.line),
+        joint="",
     )
 
 
@@ -211,10 +220,10 @@ def _text(value: str | None) -> Code | None:
     return literal(value) if value is not None else None
 
 
-def _cells(columns: list[Code], **named: Code | None) -> Code:
-    """Arguments of a call: positional ones in tab-separated columns for `align`, then those named ones that are set."""
+def _cells(columns: list[Code], joint: str = ", \t", **named: Code | None) -> Code:
+    """Arguments of a call: positional ones, for `align` to put in columns, then those named ones that are set."""
     tail = ", ".join(f"{name}={value}" for name, value in named.items() if value is not None)
-    return Code(", \t".join([*columns, tail] if tail else columns))
+    return Code(joint.join([*columns, tail] if tail else columns))
 
 
 def _list(names: Iterable[Code | str]) -> Code:

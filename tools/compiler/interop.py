@@ -85,14 +85,14 @@ def definitions(machine: MachineModel | Machine[Any, Any]) -> Definitions:
 
 @overload
 def to_transitions(
-    machine: MachineModel | Machine[Any, Any], context: object = None, **options: Any
-) -> transitions.Machine: ...
+    machine: MachineModel | Machine[Any, Any], context: object = None, *, machine_class: type[M], **options: Any
+) -> M: ...
 
 
 @overload
 def to_transitions(
-    machine: MachineModel | Machine[Any, Any], context: object = None, *, machine_class: type[M], **options: Any
-) -> M: ...
+    machine: MachineModel | Machine[Any, Any], context: object = None, **options: Any
+) -> transitions.Machine: ...
 
 
 def to_transitions(

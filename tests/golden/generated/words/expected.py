@@ -77,8 +77,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         EventInfo(Event.NO),
     ),
     rows=(
-        Row(State.GRÖSSE, Event.GO, State.DONE, when=("ok",), do=("say",), line=21),
-        Row(State.GRÖSSE, Event.GO, None,       line=22),
-        Row(State.GRÖSSE, Event.NO, State.DONE, line=23),
+        Row(State.GRÖSSE, Event.GO, State.DONE,   when=("ok",), do=("say",), line=21),
+        Row(State.GRÖSSE, Event.GO, None,         line=22),
+        Row(State.GRÖSSE, Event.NO, State.DONE,   line=23),
     ),
 )
