@@ -12,7 +12,7 @@ from pawl.tools.compiler.expand import inner_rows, inner_states, redirected
 from pawl.tools.compiler.findings import Finding, Severity
 from pawl.tools.compiler.model import EventModel, MachineModel, Position, RowModel, StateModel, TimerModel
 from pawl.tools.compiler.nodes import Scalar
-from pawl.tools.compiler.protocol import APPLY, PREPARE
+from pawl.tools.compiler.protocol import APPLY, APPLY_PREFIX, PREPARE
 from pawl.tools.compiler.scope import EVERY, Scope
 from pawl.tools.compiler.spec import MethodSpec, RowSpec, Spec, StateSpec
 
@@ -206,7 +206,7 @@ def _action_docs(scope: Scope) -> dict[str, str]:
     for state in scope.spec.barrier_states():
         assert state.barrier is not None
         docs[f"{PREPARE}{state.barrier.text}"] = f"Make the command of the barrier {state.barrier.text}."
-        docs[f"apply_{state.barrier.text}"] = docs[APPLY]
+        docs[f"{APPLY_PREFIX}{state.barrier.text}"] = docs[APPLY]
     return docs
 
 

@@ -7,7 +7,18 @@ from collections.abc import Iterator
 import attrs
 
 from pawl.tools.compiler.model import RowModel, StateModel
-from pawl.tools.compiler.protocol import APPLIED, APPLY, LOST, PREPARE, STOP, STOP_NOTED, STOPPED, WITHDRAWN, Protocol
+from pawl.tools.compiler.protocol import (
+    APPLIED,
+    APPLY,
+    APPLY_PREFIX,
+    LOST,
+    PREPARE,
+    STOP,
+    STOP_NOTED,
+    STOPPED,
+    WITHDRAWN,
+    Protocol,
+)
 from pawl.tools.compiler.scope import Scope
 from pawl.tools.compiler.spec import Name, StateSpec
 
@@ -85,7 +96,7 @@ def _protocol_rows(state: StateSpec, inner: str, scope: Scope) -> Iterator[RowMo
                 at=state.barrier.at,
                 when=row.when,
                 unless=tuple(name for name in row.unless if not (state.records and name == STOP_NOTED)),
-                do=tuple(f"apply_{state.barrier.text}" if name == APPLY else name for name in row.do),
+                do=tuple(f"{APPLY_PREFIX}{state.barrier.text}" if name == APPLY else name for name in row.do),
                 expanded=True,
             )
 

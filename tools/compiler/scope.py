@@ -7,7 +7,7 @@ from functools import cached_property
 import attrs
 
 from pawl.runtime.fsm.table import INTERNAL_ERROR
-from pawl.tools.compiler.protocol import LOST, STOP, Protocol
+from pawl.tools.compiler.protocol import APPLY, APPLY_PREFIX, LOST, PREPARE, STOP, Protocol
 from pawl.tools.compiler.spec import Names, Spec, StateSpec
 
 EVERY = "*"
@@ -45,6 +45,17 @@ class Scope:
     def events(self) -> frozenset[str]:
         """Every event name, those that need no declaration included."""
         return frozenset(self.spec.events) | frozenset(self.protocol_events) | {INTERNAL_ERROR}
+
+    @cached_property
+    def brought(self) -> dict[str, str]:
+        """The context methods that barriers bring along, each with what it is: guard, action or delay."""
+        if self.protocol is None:
+            return {}
+        machine = self.protocol.machine
+        found = dict.fromkeys(machine.guards, "guard") | dict.fromkeys(machine.delays, "delay")
+        found |= {name: "action" for name in machine.actions if name != APPLY}
+        names = [state.barrier.text for state in self.spec.barrier_states() if state.barrier is not None]
+        return found | {f"{prefix}{name}": "action" for name in names for prefix in (PREPARE, APPLY_PREFIX)}
 
     def states_of(self, name: str) -> tuple[str, ...]:
         """The states that `name` in `from:` stands for; none when it is unknown."""

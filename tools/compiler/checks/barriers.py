@@ -7,8 +7,9 @@ from pawl.tools.compiler.expand import targets
 from pawl.tools.compiler.findings import listed, quoted, suggest
 from pawl.tools.compiler.graph import looping, path, reachable
 from pawl.tools.compiler.model import StateModel
+from pawl.tools.compiler.protocol import APPLY_PREFIX
 from pawl.tools.compiler.scope import Scope
-from pawl.tools.compiler.spec import RowSpec, StateSpec
+from pawl.tools.compiler.spec import RowSpec
 
 _ADVICE = {
     "refused": "`refused: STATE`",
@@ -30,7 +31,7 @@ def incomplete_barrier(subject: Subject) -> Found:
         if missing:
             what = f"the barrier {quoted(state.barrier.text)} does not say where it leads for {listed(missing)}"
             yield state.barrier.at, f"{what}; add {', '.join(missing.values())}"
-        if not state.records and not scope.stops:
+        if not state.records and (spec.barriers is None or not spec.barriers.stop):
             yield (
                 state.barrier.at,
                 "the barrier takes a stop, and the machine names none; add `barriers: {stop: GROUP}`",
@@ -51,10 +52,14 @@ def incomplete_barrier(subject: Subject) -> Found:
         yield from _unconfirmed(row, scope)
     if spec.error is not None and spec.error.text in spec.states and spec.states[spec.error.text].barrier is not None:
         yield spec.error.at, f"`error` leads around the barrier of {quoted(spec.error.text)}; lead to a state before it"
-    if spec.barriers is not None and scope.lost is not None and scope.lost not in scope.stops:
+    if spec.barriers is not None:
+        for name in spec.barriers.stop:
+            answers = [event for event in scope.events_of(name.text) if event in scope.protocol_events]
+            if answers:
+                yield name.at, f"{listed(answers)} is an answer that barriers wait for; stop with another event"
         lost = spec.barriers.lost
-        assert lost is not None
-        yield lost.at, f"{quoted(lost.text)} is not one of the `stop` events; add it to their group"
+        if lost is not None and lost.text in scope.events and lost.text not in scope.stops:
+            yield lost.at, f"{quoted(lost.text)} is not one of the `stop` events; add it to their group"
 
 
 def unguarded_effect(subject: Subject) -> Found:
@@ -102,20 +107,20 @@ def _behind(state: StateModel, subject: Subject) -> Found:
 
 
 def _unconfirmed(row: RowSpec, scope: Scope) -> Found:
-    """A written row from inside a barrier to its state, on an event that does not confirm the write."""
+    """A written row from inside a barrier to its state that does not confirm the write, or does not apply it."""
     if scope.protocol is None or row.target is None:
         return
     for source in scope.sources(row.source):
-        host: StateSpec | None = scope.inner.get(source)
-        if host is None or host.name.text != row.target.text:
+        host = scope.inner.get(source)
+        if host is None or host.barrier is None or host.name.text != row.target.text:
             continue
-        inner = source.partition(".")[2]
+        inner, apply = source.partition(".")[2], f"{APPLY_PREFIX}{host.barrier.text}"
         wrong = [name for name in scope.handled(row.event) if not scope.protocol.confirms(inner, name)]
         if wrong:
-            yield (
-                row.target.at,
-                f"{listed(wrong)} in {quoted(source)} does not say that the write is on disk; lead to another state",
-            )
+            what = f"{listed(wrong)} in {quoted(source)} does not say that the write is on disk"
+            yield row.target.at, f"{what}; lead to another state"
+        elif apply not in [name.text for name in row.do]:
+            yield row.target.at, f"live state would not know what is on disk; add `do: [{apply}]`"
 
 
 def _way(states: tuple[str, ...]) -> str:

@@ -16,6 +16,9 @@ def mismatched(subject: Subject) -> Found:
     spec, scope = subject.spec, subject.scope
     for state in spec.states.values():
         yield from ((state.at, f"{quoted(state.name.text)} {problem}") for problem in _state(state))
+        if state.after is not None and state.auto and not subject.graph.waits(state.name.text):
+            never = f"{quoted(state.name.text)} never waits, its last automatic row has no guard"
+            yield state.after.at, f"{never}; remove the timer, or guard that row"
     for row in spec.transitions:
         if not row.event:
             eventful = [

@@ -41,11 +41,7 @@ def colliding(subject: Subject) -> Found:
     yield from _collisions("states", [state.name for state in spec.states.values()])
     yield from _collisions("events", [event.name for event in spec.events.values()])
     yield from _collisions("outcomes", mentions.outcomes(spec))
-    kinds: dict[str, str] = {}
-    if subject.scope.protocol is not None:
-        brought = subject.scope.protocol.machine
-        kinds = dict.fromkeys(brought.guards, "guard") | dict.fromkeys(brought.actions, "action")
-        kinds |= dict.fromkeys(brought.delays, "delay")
+    kinds = dict(subject.scope.brought)
     seen: set[tuple[str, str]] = set()
     for kind, name in mentions.methods(spec):
         other = kinds.setdefault(name.text, kind)

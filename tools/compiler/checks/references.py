@@ -8,9 +8,8 @@ from pawl.tools.compiler.checks import mentions
 from pawl.tools.compiler.checks.names import is_mention
 from pawl.tools.compiler.checks.subject import Found, Subject
 from pawl.tools.compiler.findings import quoted, suggest
-from pawl.tools.compiler.protocol import PREPARE
 from pawl.tools.compiler.scope import Scope
-from pawl.tools.compiler.spec import GroupSpec, MethodSpec, Name, RowSpec
+from pawl.tools.compiler.spec import GroupSpec, MethodSpec, Name, RowSpec, Spec
 
 
 def dangling(subject: Subject) -> Found:
@@ -48,10 +47,10 @@ def undeclared(subject: Subject) -> Found:
         if _holds_events(group, scope):
             members = [name for name in group.members if name.text not in scope.states]
             yield from (found for name in members for found in _event(name, scope, ()))
-    for kind, used, declared, brought in _methods(scope):
+    for kind, used, declared in _methods(spec):
         if declared is None:
             continue
-        known = {*declared, *brought}
+        known = {*declared, *(name for name, other in scope.brought.items() if other == kind)}
         for name in used:
             if name.text not in known and is_mention(name.text):
                 advice = suggest(name.text, known, f"add it to `{kind}s`")
@@ -60,8 +59,8 @@ def undeclared(subject: Subject) -> Found:
 
 def unused(subject: Subject) -> Found:
     """W09: something declared that nothing uses."""
-    scope, spec, model = subject.scope, subject.spec, subject.model
-    for kind, _, declared, _ in _methods(scope):
+    spec, model = subject.spec, subject.model
+    for kind, _, declared in _methods(spec):
         used = {"guard": model.guards, "action": model.actions, "delay": model.delays}[kind]
         for method in (declared or {}).values():
             if method.name.text not in used:
@@ -122,20 +121,8 @@ def _holds_events(group: GroupSpec, scope: Scope) -> bool:
     return events > sum(name.text in scope.states for name in group.members)
 
 
-def _methods(scope: Scope) -> Iterator[tuple[str, Iterator[Name], dict[str, MethodSpec] | None, set[str]]]:
-    """Each kind of context method: what uses it, what declares it, what barriers bring along."""
-    spec, brought = scope.spec, scope.protocol.machine if scope.protocol is not None else None
-    yield "guard", mentions.guards(spec), spec.guards, set(brought.guards) if brought is not None else set()
-    made = {
-        f"{prefix}{state.barrier.text}"
-        for state in spec.barrier_states()
-        if state.barrier is not None
-        for prefix in (PREPARE, "apply_")
-    }
-    yield (
-        "action",
-        mentions.actions(spec),
-        spec.actions,
-        made | (set(brought.actions) if brought is not None else set()),
-    )
-    yield "delay", mentions.delays(spec), spec.delays, set(brought.delays) if brought is not None else set()
+def _methods(spec: Spec) -> Iterator[tuple[str, Iterator[Name], dict[str, MethodSpec] | None]]:
+    """Each kind of context method: what uses it and what declares it."""
+    yield "guard", mentions.guards(spec), spec.guards
+    yield "action", mentions.actions(spec), spec.actions
+    yield "delay", mentions.delays(spec), spec.delays

@@ -73,7 +73,7 @@ def undecided(subject: Subject) -> Found:
                 )
     for state in subject.spec.states.values():
         name, after = state.name.text, state.after
-        if after is not None and not state.final and after.event.text not in graph.events_of[name]:
+        if after is not None and graph.waits(name) and after.event.text not in graph.events_of[name]:
             yield (
                 after.event.at,
                 f"{quoted(after.event.text)} is due in {quoted(name)} and has no row there; add one, or remove the "

@@ -84,10 +84,10 @@ def _severities(spec: Spec) -> list[Finding]:
     found = []
     for chosen in spec.checks.values():
         name = chosen.name.text
-        if name not in known:
-            advice = suggest(name, [*known, *FORM], "the rules that can be weighed are the W ones")
-            found.append(Finding("Y14", ERROR, chosen.name.at, f"unknown rule {quoted(name)}; {advice}"))
-        elif known[name].severity is ERROR and chosen.severity is not ERROR:
+        if name in FORM or (name in known and known[name].severity is ERROR and chosen.severity is not ERROR):
             message = f"{quoted(name)} is an error always; correct the spec instead of the rule"
             found.append(Finding("Y14", ERROR, chosen.name.at, message))
+        elif name not in known:
+            advice = suggest(name, known, "the rules that can be weighed are the W ones")
+            found.append(Finding("Y14", ERROR, chosen.name.at, f"unknown rule {quoted(name)}; {advice}"))
     return found
