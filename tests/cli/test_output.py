@@ -63,3 +63,25 @@ def test_a_fault_of_ours_is_not_dressed_up_as_a_missing_extra(monkeypatch: pytes
 
     with pytest.raises(ModuleNotFoundError):
         command.main(["--help"])
+
+
+def test_a_terminal_without_the_letters_gets_escapes_and_a_document_stays_utf8(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bytes_out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(bytes_out, encoding="ascii"))
+
+    output.never_fail_to_print()
+    output.out("größe →")
+    output.raw("größe →\n")
+    sys.stdout.flush()
+
+    assert bytes_out.getvalue() == b"gr\\xf6\\xdfe \\u2192\n" + "größe →\n".encode()
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        command.main(["--version"])
+
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith("pawl")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import assert_never
 import attrs
 
 from pawl.tools.cli.compiling import compile_specs, settle
-from pawl.tools.cli.output import Misuse
+from pawl.tools.cli.output import Misuse, raw
 from pawl.tools.cli.project import project
 from pawl.tools.cli.specs import Format
 from pawl.tools.compiler.emit_dot import emit_dot
@@ -77,7 +76,7 @@ def _to_stdout(drawn: Sequence[tuple[MachineModel, Overlay]], wish: Wish) -> Non
         raise Misuse(f"--format writes one machine to stdout, and here are {len(drawn)}: name one spec, or give --out")
     model, over = drawn[0]
     assert wish.format is not None
-    sys.stdout.write(_text(model, over, wish.format, wish))
+    raw(_text(model, over, wish.format, wish))
 
 
 def _files(model: MachineModel, over: Overlay, folder: Path, wish: Wish) -> list[Output]:

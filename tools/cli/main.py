@@ -52,7 +52,14 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    app.callback()(_root)  # so that a single command is still a subcommand
+
+    @app.callback(invoke_without_command=True)
+    def root(
+        version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+    ) -> None:
+        if version:
+            _tell_version()
+
     for room in ROOMS:
         importlib.import_module(room).register(app)
     return app
@@ -60,8 +67,9 @@ def build() -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; the entry point of the `pawl` script."""
-    from pawl.tools.cli.output import Misuse, err
+    from pawl.tools.cli.output import Misuse, err, never_fail_to_print
 
+    never_fail_to_print()
     try:
         app = build()
     except ModuleNotFoundError as error:
@@ -80,8 +88,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
 
 
-def _root() -> None:
-    """Nothing happens before a subcommand."""
+def _tell_version() -> None:
+    from importlib import metadata
+
+    from pawl.tools.cli.output import leave, out
+
+    try:
+        out(f"pawl {metadata.version('pawl-fsm')}")
+    except metadata.PackageNotFoundError:
+        out("pawl, from a checkout that is not installed")
+    leave(0)
 
 
 if __name__ == "__main__":

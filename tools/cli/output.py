@@ -27,9 +27,28 @@ def err(text: str, style: str = "") -> None:
     _write(sys.stderr, text, style)
 
 
+def raw(text: str) -> None:
+    """A whole document on stdout, as UTF-8 whatever the terminal speaks: it says so inside, or is piped to a file."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text)
+    else:
+        sys.stdout.flush()
+        buffer.write(text.encode())
+        buffer.flush()
+
+
 def as_json(value: Any) -> None:
-    """`value` as JSON on stdout, alone there."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    """`value` as JSON in ASCII on stdout, alone there."""
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def never_fail_to_print() -> None:
+    """Characters that the terminal's encoding lacks are shown as escapes instead of raising."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
 
 
 def finding(found: Finding) -> None:
