@@ -181,3 +181,7 @@ def test_a_file_that_is_missing_or_a_folder_is_a_finding(tmp_path: Path) -> None
 @pytest.mark.parametrize("value", ["", "&a", "!x", "!!str", "*a"])
 def test_keys_are_checked_as_values_are(parser: type, value: str) -> None:
     assert rules(f"a: b\n? {value}\n: c\n") != []
+
+
+def test_a_text_over_the_limit_is_refused_like_a_file() -> None:
+    assert [f.rule for f in load_text("a" * (MAX_BYTES + 1), "x").findings] == ["Y03"]

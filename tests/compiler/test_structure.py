@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from compiler.specs import DOOR, WRITER, compiled, edited, model, said
+from pawl.tools.compiler.findings import MOST_FINDINGS
 from pawl.tools.compiler.load import load_text
 from pawl.tools.compiler.nodes import Scalar
 from pawl.tools.compiler.spec import Spec
@@ -114,3 +115,24 @@ def test_text_for_people_may_say_anything() -> None:
     )
     assert machine.doc == 'he said """boom""" {{ 7 }} \\ \n # é'
     assert machine.states[1].label == machine.states[1].doc == machine.doc
+
+
+def test_a_section_with_nothing_in_it_is_empty() -> None:
+    assert (
+        said("pawl: 1\nmachine: door\nversion: 1\nstates: {a: {initial: true, final: true}}\ntransitions:\nevents:\n")
+        == []
+    )
+
+
+def test_a_hostile_file_gets_no_more_findings_than_anybody_reads() -> None:
+    text = "pawl: 1\nmachine: door\nversion: 1\nstates: {a: {initial: true, final: true}}\n"
+    assert len(said(text + "".join(f"k{n}: x\n" for n in range(1000)))) == MOST_FINDINGS
+    assert len(said(text + "k: x\n" * 1000)) == MOST_FINDINGS + 1
+
+
+def test_an_unknown_name_among_very_many_is_refused_without_a_guess() -> None:
+    states = "".join(f"  s{n}: {{}}\n" for n in range(600))
+    text = f"pawl: 1\nmachine: door\nversion: 1\nstates:\n  a: {{initial: true}}\n{states}error: s9999\n"
+    assert [f.message for f in compiled(text).findings if f.rule == "E01"] == [
+        "unknown state 's9999'; add it to `states`"
+    ]
