@@ -108,7 +108,9 @@ def test_when_a_write_fails_the_old_file_is_whole_and_no_piece_is_left(
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("name", ["order.yaml", "it's.yaml", 'a "b".yaml', "x-->y--.yaml", "ä\n#.yaml", "\u202e.yaml"])
+@pytest.mark.parametrize(
+    "name", ["order.yaml", "it's.yaml", 'a "b".yaml', "x-->y--.yaml", "ä\n#.yaml", "\u202e.yaml", '<r a="b.yaml']
+)
 @pytest.mark.parametrize(("opening", "closing"), [("#", ""), ("//", ""), ("<!--", " -->"), ("%%", "")])
 def test_the_first_line_names_the_spec_in_one_line_that_cannot_be_left(
     tmp_path: Path, name: str, opening: str, closing: str
@@ -118,6 +120,7 @@ def test_the_first_line_names_the_spec_in_one_line_that_cannot_be_left(
     path.write_text(line + "\nrest\n", encoding="utf-8")
 
     assert line.isprintable()
+    assert line.count("<") == (opening == "<!--")
     assert line.count("-->") == (1 if closing else 0)
     assert "some" not in line
     assert spec_of(path) == name
