@@ -16,11 +16,12 @@ _BEHIND = "SELECT created_at, execution_id FROM executions WHERE execution_id = 
 
 _ADOPTABLE = """
     SELECT e.record, e.created_at, e.execution_id
-    FROM executions e JOIN agents a ON a.id = e.agent LEFT JOIN owners o ON o.owner_id = a.owner
+    FROM executions e INDEXED BY {} JOIN agents a ON a.id = e.agent LEFT JOIN owners o ON o.owner_id = a.owner
     WHERE {} AND (a.owner IS NULL OR (a.owner <> :owner AND (o.owner_id IS NULL OR o.expires_at <= :now)))
 """
 _ADOPT = f"""
-    {_ADOPTABLE.format("e.open = 1 AND e.awaiting IS NULL")} UNION ALL {_ADOPTABLE.format("e.due <= :now")}
+    {_ADOPTABLE.format("executions_open", "e.open = 1 AND e.awaiting IS NULL")} UNION ALL
+    {_ADOPTABLE.format("executions_due", "e.due <= :now")}
     ORDER BY 2, 3 LIMIT :limit
 """
 

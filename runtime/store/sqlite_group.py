@@ -38,7 +38,7 @@ GROUP: Final = 256
 ROLLBACKS: Final = 3
 """How often the members of a group run again after SQLite rolled the group back, before they are told to come later."""
 
-CHECKPOINT_EVERY: Final = 128
+CHECKPOINT_EVERY: Final = 256
 """How many operations are committed between two checkpoints of the log, which run after the answers are out."""
 
 _log: Final = logging.getLogger("pawl.store")
