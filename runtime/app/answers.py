@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import attrs
 
@@ -14,7 +13,7 @@ from pawl.runtime.app.execution import next_rest
 from pawl.runtime.barriers import hostless
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.decide import to_commit, undecided
-from pawl.runtime.barriers.resolve import MODEL, subjects
+from pawl.runtime.barriers.resolve import MODEL, Performed, subjects
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.output import ended
 from pawl.runtime.records.approvals import Decision, Receipt, Verdict
@@ -151,7 +150,7 @@ class Answers:
         self,
         execution_id: str,
         subject: str,
-        outcome: Literal["succeeded", "failed", "not_performed"],
+        outcome: Performed,
         *,
         result: str | ModelAnswer | None,
         error: str | None,
@@ -161,37 +160,71 @@ class Answers:
         _check_resolution(outcome, result, error)
         host = self._host
         async with self._turn(execution_id):
-            while host.keeper.live(execution_id) is not None:
-                await next_rest(host, execution_id)
-            record, rows = await host.read(_unresolved(execution_id))
-            _check_subject(record, rows, subject, revision)
-            answer = _model_answer(subject, outcome, result)
-            text = result if isinstance(result, str) else None
-            info = ErrorInfo("ToolError" if subject != MODEL else "ModelError", error) if error is not None else None
+            record, said = await self._unresolved(execution_id, subject, outcome, result, error, revision)
             agent = host.definition(record)
             if agent is not None:
 
                 def payload(found: Recovered) -> Resolved:
                     assert found.record is not None
                     _check_subject(found.record, [stored.row for stored in found.tools], subject, record.revision)
-                    return Resolved(subject, found.record.revision, outcome, text, answer, info)
+                    return attrs.evolve(said, revision=found.record.revision)
 
                 rest = await host.patiently(lambda: host.bring(record, agent, "resolved", payload))
                 return await asyncio.shield(rest)
-            operation = hostless.resolve(
-                execution_id,
-                subject,
-                outcome,
-                result=text,
-                answer=answer,
-                error=info,
-                owner=host.owner,
-                token=f"resolution-{host.environment.new_id()}",
-                now=host.environment.now(),
-                is_dead=host.is_dead,
-            )
+            operation = self._hostless_resolution(execution_id, said)
             await host.patiently(lambda: host.ask(operation))
         return await next_rest(host, execution_id)
+
+    async def record_resolution(
+        self,
+        execution_id: str,
+        subject: str,
+        outcome: Performed,
+        *,
+        result: str | ModelAnswer | None,
+        error: str | None,
+        revision: int | None,
+    ) -> ExecutionRecord:
+        """Commit the answer and nothing else."""
+        _check_resolution(outcome, result, error)
+        async with self._turn(execution_id):
+            _, said = await self._unresolved(execution_id, subject, outcome, result, error, revision)
+            operation = self._hostless_resolution(execution_id, said)
+            return await self._host.patiently(lambda: self._host.ask(operation))
+
+    async def _unresolved(
+        self,
+        execution_id: str,
+        subject: str,
+        outcome: Performed,
+        result: str | ModelAnswer | None,
+        error: str | None,
+        revision: int | None,
+    ) -> tuple[ExecutionRecord, Resolved]:
+        """The record, once nothing here moves it, and the caller's words. Raises UnknownSubject, StaleRevision."""
+        while self._host.keeper.live(execution_id) is not None:
+            await next_rest(self._host, execution_id)
+        record, rows = await self._host.read(_unresolved(execution_id))
+        _check_subject(record, rows, subject, revision)
+        answer = _model_answer(subject, outcome, result)
+        text = result if isinstance(result, str) else None
+        info = ErrorInfo("ToolError" if subject != MODEL else "ModelError", error) if error is not None else None
+        return record, Resolved(subject, record.revision, outcome, text, answer, info)
+
+    def _hostless_resolution(self, execution_id: str, said: Resolved) -> Operation[ExecutionRecord]:
+        host = self._host
+        return hostless.resolve(
+            execution_id,
+            said.subject,
+            said.outcome,
+            result=said.result,
+            answer=said.answer,
+            error=said.error,
+            owner=host.owner,
+            token=f"resolution-{host.environment.new_id()}",
+            now=host.environment.now(),
+            is_dead=host.is_dead,
+        )
 
     def _turn(self, execution_id: str) -> asyncio.Lock:
         return self._turns.setdefault(execution_id, asyncio.Lock())

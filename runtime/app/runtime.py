@@ -309,6 +309,22 @@ class Runtime:
             execution_id, subject, outcome, result=result, error=error, revision=revision
         )
 
+    async def record_resolution(
+        self,
+        execution_id: str,
+        subject: str,
+        outcome: Literal["succeeded", "failed", "not_performed"],
+        *,
+        result: str | ModelAnswer | None = None,
+        error: str | None = None,
+        revision: int | None = None,
+    ) -> ExecutionRecord:
+        """The same, without going on: the answer is committed, whoever adopts the run applies it. The new record."""
+        self._open()
+        return await self._answers.record_resolution(
+            execution_id, subject, outcome, result=result, error=error, revision=revision
+        )
+
     async def reload(self, execution_id: str) -> None:
         """Read the store again for an execution that was closed here because a write's outcome was not known."""
         await self._open().reload(execution_id)

@@ -302,6 +302,22 @@ class Runtime:
             self._inner.resolve(execution_id, subject, outcome, result=result, error=error, revision=revision)
         )
 
+    def record_resolution(
+        self,
+        execution_id: str,
+        subject: str,
+        outcome: Literal["succeeded", "failed", "not_performed"],
+        *,
+        result: str | ModelAnswer | None = None,
+        error: str | None = None,
+        revision: int | None = None,
+    ) -> ExecutionRecord:
+        """See pawl.Runtime.record_resolution."""
+        work = self._inner.record_resolution(
+            execution_id, subject, outcome, result=result, error=error, revision=revision
+        )
+        return self._call(work)
+
     def reload(self, execution_id: str) -> None:
         """See pawl.Runtime.reload."""
         self._call(self._inner.reload(execution_id))

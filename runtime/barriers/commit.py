@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 
 from pawl.runtime.barriers.answers import Found, Reading
+from pawl.runtime.barriers.rest import may_wait
 from pawl.runtime.records.agents import AgentRoot, Authority
 from pawl.runtime.records.approvals import Receipt
 from pawl.runtime.records.errors import StaleRevision
@@ -62,7 +63,8 @@ class Commit:
         root = assert_fence(tx, self.record.agent_id, self.authority)
         if root.position != self.position:
             raise StaleRevision(f"the journal is at {root.position}, this writer left it at {self.position}")
-        if not tx.executions.save(self.record, self.before[0], self.awaiting):
+        awaiting = may_wait(tx, self.record.execution_id, self.awaiting)
+        if not tx.executions.save(self.record, self.before[0], awaiting):
             raise StaleRevision(f"execution {self.record.execution_id} is not at revision {self.before[0]} any more")
         for content in self.contents:
             tx.contents.put(content)

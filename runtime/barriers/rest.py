@@ -20,7 +20,12 @@ def let_go(
     def run(tx: Transaction) -> None:
         root = assert_fence(tx, agent_id, authority)
         if execution_id is not None:
-            tx.executions.rest(execution_id, awaiting)
+            tx.executions.rest(execution_id, may_wait(tx, execution_id, awaiting))
         tx.agents.save(replace(root, owner=None))
 
     return run
+
+
+def may_wait(tx: Transaction, execution_id: str, awaiting: Awaiting | None) -> Awaiting | None:
+    """What the execution waits for: nothing when it was asked to stop, so that whoever looks next ends it."""
+    return awaiting if awaiting is not None and tx.intents.get(execution_id) is None else None
