@@ -32,7 +32,6 @@ from pawl.runtime.records.rests import Rest
 from pawl.runtime.store.open import open_store
 from pawl.runtime.store.ownership import LEASE, renew
 from pawl.runtime.store.port import Store
-from pawl.runtime.store.process import is_dead, lease
 
 _HELD = 0.02
 """Seconds between two looks at whether work that is being closed has come to rest."""
@@ -85,10 +84,10 @@ class Runtime:
         environment = self._environment or AsyncioEnvironment()
         self._environment = environment
         await asyncio.get_running_loop().run_in_executor(None, self._store.open)
-        owner = lease(environment.new_id(), environment.now() + LEASE)
+        owner = environment.lease(environment.new_id(), environment.now() + LEASE)
         self._keeper = Keeper(environment, self._store, self._listeners, self._provider, self._deps, self._trace)
         self._listeners.failed = self._listener_failed
-        self._host = Host(environment, self._store, self._keeper, owner.owner_id, is_dead, self._definitions)
+        self._host = Host(environment, self._store, self._keeper, owner.owner_id, self._definitions)
         self._identities = Identities(self._host)
         self._answers = Answers(self._host)
         self._lease = Lease(environment, self._store, owner)

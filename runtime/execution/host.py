@@ -22,7 +22,7 @@ from pawl.runtime.barriers.claim import Claimed, take_over
 from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.execution.load import recovered
 from pawl.runtime.loop.environment import Environment
-from pawl.runtime.records.agents import Authority, Owner
+from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.errors import (
     AgentBusy,
@@ -55,11 +55,10 @@ class Host:
         store: Store,
         keeper: Keeper,
         owner: str,
-        is_dead: Callable[[Owner], bool],
         definitions: Mapping[str, Agent],
     ) -> None:
         self.environment, self.store, self.keeper = environment, store, keeper
-        self.owner, self.is_dead = owner, is_dead
+        self.owner, self.is_dead = owner, environment.is_dead
         self.definitions = definitions
 
     # the store, awaited -------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import attrs
@@ -88,11 +87,11 @@ class Workshop:
             deps=self._deps,
             cancellation=cancellation,
         )
-        started = perf_counter()
+        started = self._environment.now()
 
         def ended(text: str | None, error: BaseException | None) -> None:
             self._running.pop(name, None)
-            outcome = _outcome(text, error, cancellation.is_set, perf_counter() - started)
+            outcome = _outcome(text, error, cancellation.is_set, max(0.0, self._environment.now() - started))
             post("execution_completed", ToolEnded(name, row.attempt, outcome), name, None)
 
         self._start(

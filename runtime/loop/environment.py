@@ -1,4 +1,4 @@
-"""The environment port: clock, ids, scheduling and work off the loop; and its asyncio implementation.
+"""The environment port: clock, ids, leases, scheduling and work off the loop; and its asyncio implementation.
 
 Everything that is not a fold over values comes through here, so that a simulator can stand in its place.
 """
@@ -12,6 +12,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from pawl.runtime.loop.pool import Job, OffloadPool
+from pawl.runtime.records.agents import Owner
+from pawl.runtime.store import process
 
 T = TypeVar("T")
 
@@ -31,6 +33,12 @@ class Environment(Protocol):
 
     def new_id(self) -> str:
         """A name that nothing else has, in any process."""
+
+    def lease(self, owner_id: str, expires_at: float) -> Owner:
+        """A lease of this process until `expires_at` (unix seconds)."""
+
+    def is_dead(self, owner: Owner) -> bool:
+        """Whether the process behind a lease is known to be gone."""
 
     def wake(self, callback: Callable[[], None]) -> None:
         """Run `callback` on the loop soon; callable from any thread. Raises RuntimeError when the loop is gone."""
@@ -71,6 +79,14 @@ class AsyncioEnvironment:
     def new_id(self) -> str:
         """32 random hex digits."""
         return uuid.uuid4().hex
+
+    def lease(self, owner_id: str, expires_at: float) -> Owner:
+        """Of this operating system process."""
+        return process.lease(owner_id, expires_at)
+
+    def is_dead(self, owner: Owner) -> bool:
+        """Asks the operating system, about processes of this machine."""
+        return process.is_dead(owner)
 
     def wake(self, callback: Callable[[], None]) -> None:
         """Thread-safe."""
