@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
-from pawl.runtime.records.errors import InvalidArguments, RuntimeClosed, StoreUnavailable
+from pawl.runtime.records.errors import InvalidArguments, RuntimeClosed, StoreError, StoreUnavailable
 from pawl.runtime.store.answers import Answer, Unavailable
 from pawl.runtime.store.port import Operation, StoreInfo
 from pawl.runtime.store.sqlite_connect import SCHEMA, Connect, Place, Synchronous, connect
@@ -72,7 +72,7 @@ class SqliteStore:
                 return
             try:
                 writer = GroupWriter(self._place, self._place.create())
-            except sqlite3.Error as error:
+            except (sqlite3.Error, StoreError) as error:
                 raise _named(self._place, error) from error
             if self._inline:
                 self._worker = InlineWorker(writer.serve, writer.end)
@@ -92,22 +92,20 @@ class SqliteStore:
 
         A read-back is submitted, not read: only the writer makes sure that what it did not see can not land.
         """
-        if self._worker is None or self._closed:
+        if self._worker is None:
             raise self._not_open()
         try:
             connection, transaction = self._reader()
-            try:
-                connection.execute("BEGIN")
-                transaction.renew()
-                value = operation(transaction)
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.close()
-                raise
         except sqlite3.Error as error:
             raise _named(self._place, error) from error
-        self._keep(connection, transaction)
-        return value
+        try:
+            connection.execute("BEGIN")
+            transaction.renew()
+            return operation(transaction)
+        except sqlite3.Error as error:
+            raise _named(self._place, error) from error
+        finally:
+            self._keep(connection, transaction)
 
     def close(self) -> None:
         """Answer what was submitted, move the log into the file, close. Idempotent."""
@@ -121,14 +119,20 @@ class SqliteStore:
             self._worker.stop()
 
     def _reader(self) -> tuple[sqlite3.Connection, SqliteTransaction]:
-        with suppress(IndexError):
-            return self._readers.pop()
+        with self._lock:
+            if self._closed:
+                raise self._not_open()
+            if self._readers:
+                return self._readers.pop()
         connection = self._place.reader()
         return connection, SqliteTransaction(connection)
 
     def _keep(self, connection: sqlite3.Connection, transaction: SqliteTransaction) -> None:
+        with suppress(sqlite3.Error):
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
         with self._lock:
-            if not self._closed and len(self._readers) < IDLE_READERS:
+            if not self._closed and len(self._readers) < IDLE_READERS and not connection.in_transaction:
                 self._readers.append((connection, transaction))
                 return
         connection.close()
@@ -139,6 +143,7 @@ class SqliteStore:
         return StoreUnavailable(f"the store {self._place.path} is not open; call `open` first")
 
 
-def _named(place: Place, error: sqlite3.Error) -> BaseException:
+def _named(place: Place, error: sqlite3.Error | StoreError) -> BaseException:
+    """The error with the name of the file."""
     told = translated(error)
     return type(told)(f"{place.path}: {told}")

@@ -57,14 +57,14 @@ class Place:
         """Look at file and folder, for errors that say more than SQLite's. Raises StoreUnavailable, StoreReadOnly."""
         folder = self.path.parent
         if not folder.is_dir():
-            raise StoreUnavailable(f"cannot open {self.path}: the folder {folder} does not exist; create it first")
+            raise StoreUnavailable(f"the folder {folder} does not exist; create it first")
         if self.path.is_dir():
-            raise StoreUnavailable(f"cannot open {self.path}: it is a folder; name a file")
+            raise StoreUnavailable("it is a folder; name a file")
         if self.path.exists() and not os.access(self.path, os.W_OK):
-            raise StoreReadOnly(f"cannot write to {self.path}: the file is read-only")
+            raise StoreReadOnly("the file is read-only; make it writable")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise StoreReadOnly(
-                f"cannot write beside {self.path}: the folder is read-only, and SQLite's log lives there"
+                f"the folder {folder} is read-only, and SQLite's log lives beside the file; make it writable"
             )
 
     def create(self) -> sqlite3.Connection:
@@ -97,7 +97,7 @@ class Place:
         try:
             ready = check_file(connection)  # before anything is changed: it may be somebody else's
             if not ready and mode != "rwc":
-                raise StoreCorrupt(f"the tables of {self.path} have gone; restore a backup")
+                raise StoreCorrupt("the tables have gone; restore a backup")
             connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")  # heeded by an empty file only
             self._write_ahead(connection)
             connection.execute(f"PRAGMA synchronous = {self.synchronous}")
@@ -134,14 +134,12 @@ class Place:
             time.sleep(pause)
             pause = min(2 * pause, 0.05)
         if mode != "wal":
-            raise StoreUnavailable(
-                f"cannot use {self.path}: no write-ahead log is possible here (journal mode {mode!r}); use a local disk"
-            )
+            raise StoreUnavailable(f"no write-ahead log is possible here (journal mode {mode!r}); use a local disk")
 
     def _prove(self, connection: sqlite3.Connection) -> None:
         (level,) = connection.execute("PRAGMA synchronous").fetchone()
         if level != {"NORMAL": 1, "FULL": 2}[self.synchronous]:
-            raise StoreUnavailable(f"cannot use {self.path}: SQLite did not accept synchronous={self.synchronous}")
+            raise StoreUnavailable(f"SQLite did not accept synchronous={self.synchronous}")
 
 
 def check_file(connection: sqlite3.Connection) -> bool:
@@ -150,6 +148,17 @@ def check_file(connection: sqlite3.Connection) -> bool:
     This reads the header and the table of tables, the cheap part of a check of the whole file.
     Raises SchemaTooNew, StoreCorrupt (another application's database), sqlite3.Error.
     """
+    if connection.in_transaction:
+        return _check_file(connection)
+    connection.execute("BEGIN")  # one snapshot: another process may be making the tables now
+    try:
+        return _check_file(connection)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _check_file(connection: sqlite3.Connection) -> bool:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
