@@ -84,7 +84,10 @@ class _Run(NamedTuple, Generic[S, C]):
     @property
     def entered(self) -> bool:
         """Whether a state was entered (the same one again counts)."""
-        return any(row.target is not None for row in self.rows)
+        rows = self.rows
+        if len(rows) == 1:
+            return rows[0].target is not None
+        return any(row.target is not None for row in rows)
 
 
 def advance(machine: Machine[S, E], state: S, context: C, event: E | str, payload: object = None) -> Step[S, C]:
@@ -178,7 +181,7 @@ def _attempt(
                         if type(result) is not tuple or len(result) != 2 or type(result[1]) is not tuple:
                             raise _misuse(machine, name, result)
                         context, asked = result
-                        effects += asked
+                        effects = effects + asked if effects else asked
                 after = machine.timed.get(target) if entered or row[0].target is not None else None
                 if after is not None:
                     name = after.delay
@@ -188,7 +191,7 @@ def _attempt(
         raise
     except Exception as error:
         return _Run(begun, at, context, effects, payload, name, error)
-    return _Run(begun, at, context, effects, payload)
+    return _new(_Run, (begun, at, context, effects, payload, "", None))  # type: ignore[no-any-return]
 
 
 def _recover(machine: Machine[S, E], failed: _Run[S, C]) -> _Run[S, C]:
@@ -242,7 +245,8 @@ def _settle(machine: Machine[S, E], run: _Run[S, C], source: S | None) -> Step[S
             if hops > 4 * len(machine.states):
                 raise AutomaticLoop(machine.name, _cycle(rows))
         rows += run.rows
-        if run.entered:
+        entered = run.entered
+        if entered:
             taken = Taken.MOVED
             if source is not None and source in machine.timed:
                 out.append(Disarm(str(source)))
@@ -252,14 +256,14 @@ def _settle(machine: Machine[S, E], run: _Run[S, C], source: S | None) -> Step[S
             else:
                 out.append(effect)
         source = run.state
-        automatic = run.entered and source in machine.automatic
+        automatic = entered and source in machine.automatic
         if automatic:
             run = _first(machine, machine.automatic[source], source, run.context, run.payload)
         elif raised:
             hops = 0
             run = _deliver(machine, raised.popleft(), source, run.context)
         else:
-            return Step(source, run.context, tuple(out), taken, tuple(rows))
+            return _new(Step, (source, run.context, tuple(out), taken, tuple(rows)))  # type: ignore[no-any-return]
 
 
 def _deliver(machine: Machine[S, E], inner: Raise, state: S, context: C) -> _Run[S, C]:
