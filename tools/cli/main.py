@@ -1,7 +1,7 @@
 """The `pawl` command: puts its rooms together and turns what goes wrong into one line and an exit code.
 
 Exit codes: 0 all is well; 1 the thing asked about is wrong (a spec, a drifted file, a failed run); 2 the command was
-used wrongly, or the place is not usable (no such file, a folder that cannot be written).
+used wrongly, or the place is not usable (no such file, a folder that cannot be written); 3 a run waits for somebody.
 
 A room is a module with `register(app)`. It imports what it needs inside its commands, so that `pawl --help` is fast.
 """
@@ -11,17 +11,18 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     import typer
 
-ROOMS = ("pawl.tools.cli.specs",)
+ROOMS = ("pawl.tools.cli.specs", "pawl.tools.cli.runs", "pawl.tools.cli.answers")
 """Modules with commands, in the order of `pawl --help`."""
 
 _HELP = """
-Explicit state machines, compiled from YAML.
+Explicit state machines, compiled from YAML, and AI agents that run on them.
 
 \b
 Start here:
@@ -29,6 +30,13 @@ Start here:
   pawl check                is every spec right? (all findings, and a second engine's opinion)
   pawl generate             specs to typed Python modules
   pawl diagram              specs to pictures and tables
+
+\b
+Run agents:
+  pawl run my_app "hello"   an agent of my_app.py, to its first rest
+  pawl ls --open            what has not ended
+  pawl show x6df04          one run: what happened, what it waits for, what to do
+  pawl approve x6df04       from any process, without the agent's code
 
 \b
 Folders come from pyproject.toml when they are not given:
@@ -56,7 +64,10 @@ def build() -> typer.Typer:
     @app.callback(invoke_without_command=True)
     def root(
         version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+        debug: bool = typer.Option(False, "--debug", envvar="PAWL_DEBUG", help="Show errors with their tracebacks."),
     ) -> None:
+        if debug:
+            os.environ["PAWL_DEBUG"] = "1"
         if version:
             _tell_version()
 
@@ -67,6 +78,7 @@ def build() -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; the entry point of the `pawl` script."""
+    from pawl.runtime.records.errors import PawlError
     from pawl.tools.cli.output import Misuse, err, never_fail_to_print
 
     never_fail_to_print()
@@ -79,13 +91,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     try:
         app(args=arguments if arguments is None else list(arguments), prog_name="pawl")
-    except Misuse as error:
-        err(f"pawl: {error}")
-        sys.exit(2)
+    except (Misuse, PawlError) as error:
+        _tell_error(error)
     except BrokenPipeError:
         # The reader of our output has gone (`pawl … | head`): not an error, and nothing more can be said.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _tell_error(error: Exception) -> NoReturn:
+    """One line that says what to do, and an exit code: 2 where the question was wrong, 1 where the answer is no."""
+    from pawl.runtime.records import errors
+    from pawl.tools.cli.output import Misuse, debugging, err
+
+    if debugging():
+        traceback.print_exception(error)
+    err(f"pawl: {' '.join(str(error).split())}")
+    questions = (
+        *(Misuse, errors.InvalidArguments, errors.IdConflict, errors.UnknownSubject, errors.WrongAgent),
+        *(errors.AgentNotFound, errors.ExecutionNotFound, errors.StoreError),
+    )
+    sys.exit(2 if isinstance(error, questions) else 1)
 
 
 def _tell_version() -> None:

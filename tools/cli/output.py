@@ -6,6 +6,7 @@ Text is never read as Rich markup: a message may hold [brackets].
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 class Misuse(Exception):
     """The command cannot do what was asked, here: exit code 2. The message says what to do instead."""
+
+
+def debugging() -> bool:
+    """Whether errors are to be shown with their tracebacks: `pawl --debug`, or PAWL_DEBUG."""
+    return os.environ.get("PAWL_DEBUG", "") not in ("", "0")
 
 
 def out(text: str = "", style: str = "") -> None:

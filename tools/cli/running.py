@@ -1,0 +1,137 @@
+"""`pawl run` and `pawl worker`: the user's agents, run here, with a line for each thing that happens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import attrs
+
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.app.runtime import Runtime
+from pawl.runtime.records.rests import Rest
+from pawl.runtime.store.open import store_at
+from pawl.tools.cli import apps, rests
+from pawl.tools.cli.output import Misuse, as_json, err, leave, out
+from pawl.tools.cli.rests import Ways
+from pawl.tools.cli.stores import option
+from pawl.tools.cli.telling import Teller
+
+INTERRUPTED = 130
+
+
+@attrs.frozen
+class Wish:
+    """What `pawl run` was asked for."""
+
+    app: str
+    input: str
+    agent_id: str | None
+    start_id: str | None
+    context: str | None
+    trace: bool
+
+
+def run(wish: Wish, db: str, json: bool) -> None:
+    """Start a run, tell what happens, end at its first rest with the exit code of that."""
+    code = apps.load(wish.app)
+    agent = code.one()
+    context = _context(wish.context)
+    text = sys.stdin.read() if wish.input == "-" else wish.input
+    teller = Teller(quiet=json)
+
+    async def start(runtime: Runtime) -> Rest:
+        execution = await runtime.start(agent, text, agent_id=wish.agent_id, id=wish.start_id, durable_context=context)
+        started.append(execution.id)
+        teller.say(f"{'started':<18} {execution.id}  agent {wish.agent_id or agent.name}")
+        teller.follow(execution.id)
+        return await execution
+
+    started: list[str] = []
+    try:
+        rest = go_on(db, [agent], teller, start, trace=wish.trace)
+    except KeyboardInterrupt:
+        _interrupted(started, Ways(option(db)), wish.app)
+    end(rest, teller, Ways(option(db), f" --app {shlex.quote(wish.app)}"), json)
+
+
+def go_on(
+    db: str,
+    agents: Sequence[Agent],
+    teller: Teller,
+    work: Callable[[Runtime], Awaitable[Rest]],
+    *,
+    trace: bool = False,
+) -> Rest:
+    """Open a runtime with `agents` over the store at `db`, do `work` in it, and give the rest that it leads to."""
+
+    async def main() -> Rest:
+        async with Runtime(
+            store_at(db), agents, on_event=teller.hear, trace=teller.trace if trace else None
+        ) as runtime:
+            return await work(runtime)
+
+    return asyncio.run(main())
+
+
+def end(rest: Rest, teller: Teller, ways: Ways, json: bool, asked: str | None = None) -> NoReturn:
+    """Say where the run is now and what leads on; leave with the exit code of that, 0 for what was `asked` for."""
+    if json:
+        as_json(rests.as_data(rest) | {"events": teller.events})
+    else:
+        out()
+        for line, style in rests.lines(rest, ways):
+            out(line, style)
+    leave(0 if rests.name(rest) == asked else rests.exit_code(rest))
+
+
+def work(app: str, db: str, trace: bool) -> None:
+    """Adopt what is open, and go on until somebody says stop (Ctrl-C, or SIGTERM)."""
+    code = apps.load(app)
+    teller = Teller()
+    teller.follow(None)
+    agents = code.all()
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError, ValueError):  # Windows, or not on the main thread: Ctrl-C still works
+                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        async with Runtime(store_at(db), agents, on_event=teller.hear, trace=teller.trace if trace else None):
+            names = ", ".join(f"{agent.name} version {agent.version}" for agent in agents)
+            teller.say(f"working for {names}; Ctrl-C stops, and nothing that is on record is lost")
+            await stop.wait()
+            teller.say("stopping")
+
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        leave(INTERRUPTED)
+
+
+def _context(text: str | None) -> dict[str, Any] | None:
+    return None if text is None else json_object(text, "--context")
+
+
+def json_object(text: str, option: str) -> dict[str, Any]:
+    """The JSON object that an option holds. Raises Misuse that says where it is none."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise Misuse(f"{option} is not JSON: {error}; quote it for the shell, such as '{{\"key\": 1}}'") from None
+    if not isinstance(value, dict):
+        raise Misuse(f"{option} must be a JSON object, such as '{{\"key\": 1}}', not {type(value).__name__}")
+    return value
+
+
+def _interrupted(started: list[str], ways: Ways, app: str) -> NoReturn:
+    if started:
+        err(f"\ninterrupted: {started[0]} is on record and goes on where a host adopts it:")
+        err(f"    {ways.command('worker', app)}")
+    leave(INTERRUPTED)

@@ -1,0 +1,97 @@
+"""Events as they happen: a line each for people, or kept for the JSON object at the end."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pawl.runtime.execution.heart import Move
+from pawl.runtime.records.events import Event, EventKind
+from pawl.tools.cli.output import err, out
+from pawl.tools.cli.words import clock, excerpt, plain, printable, span
+
+_STYLES = {
+    EventKind.APPROVAL_REQUIRED: "yellow",
+    EventKind.RECOVERY_RESOLUTION_REQUIRED: "yellow",
+    EventKind.STORE_UNAVAILABLE: "yellow",
+    EventKind.DONE: "green",
+    EventKind.ERROR: "red",
+    EventKind.TIMEOUT: "red",
+    EventKind.CANCELLED: "yellow",
+}
+
+
+class Teller:
+    """A listener. With `quiet` nothing is printed, and `events` keeps what was heard."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.events: list[dict[str, Any]] = []
+        self._only: str | None = None
+        self._early: list[Event] | None = []
+
+    def follow(self, execution_id: str | None) -> None:
+        """Now it is known whose events are wanted (None: everybody's); those that came before are told first."""
+        self._only = execution_id
+        early, self._early = self._early or [], None
+        for event in early:
+            self.hear(event)
+
+    def hear(self, event: Event) -> None:
+        """Tell one event."""
+        if self._early is not None:
+            self._early.append(event)
+            return
+        if (self._only is not None and event.execution_id != self._only) or event.kind is EventKind.TOKEN:
+            return
+        if self.quiet:
+            self.events.append(plain(event))
+            return
+        whose = f"{event.execution_id[:9]}  " if self._only is None else ""
+        said = words(event)
+        self.say(f"{whose}{event.kind:<18} {said}".rstrip(), _STYLES.get(event.kind, ""))
+
+    def say(self, text: str, style: str = "") -> None:
+        """A line with the time."""
+        if not self.quiet:
+            out(f"{clock(time.time())}  {text}", style)
+
+    def trace(self, execution_id: str, move: Move) -> None:
+        """A row that was taken, on stderr."""
+        whose = f" {move.child[:13]}" if move.child is not None else ""
+        what = f" on {move.event}" if move.event is not None else ""
+        err(f"{clock(time.time())}  {execution_id[:9]}{whose}  {move.source} -> {move.target or 'stays'}{what}", "dim")
+
+
+def words(event: Event) -> str:
+    """What an event says, beside its kind, in one line."""
+    data = event.data
+    match event.kind:
+        case EventKind.TOOL_CALL:
+            return f"{printable(data['id'])} {printable(data['name'])} {excerpt(data['arguments'])}"
+        case EventKind.TOOL_RESULT:
+            return result_words(data, data.get("text"))
+        case EventKind.APPROVAL_REQUIRED:
+            return f"{data['request']['id']}: {', '.join(map(printable, data['undecided']))}"
+        case EventKind.RECOVERY_RESOLUTION_REQUIRED:
+            return ", ".join(printable(subject["subject"]) for subject in data["subjects"])
+        case EventKind.DONE:
+            return str(data["outcome"])
+        case EventKind.ERROR | EventKind.TIMEOUT:
+            return error_words(data.get("error"))
+        case EventKind.STORE_UNAVAILABLE:
+            return excerpt(f"at {data['barrier']}: {data['error']}")
+        case _:
+            return ""
+
+
+def result_words(meta: dict[str, Any], text: str | None) -> str:
+    """The result of a tool call, as the journal and its event have it."""
+    call = f"{printable(meta['tool_call_id'])} {printable(meta['tool'])} {meta['status']}"
+    seconds = f", {span(meta['seconds'])}" if meta["attempt"] else ""
+    return f"{call} (attempt {meta['attempt']}{seconds}): {excerpt(text or '')}"
+
+
+def error_words(error: dict[str, Any] | None) -> str:
+    """`Type: message`."""
+    return f"{error['type']}: {excerpt(error['message'])}" if error else ""
