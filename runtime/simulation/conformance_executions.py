@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.records.errors import AgentBusy, AgentNotFound, ExecutionNotFound, IdConflict
@@ -74,6 +75,22 @@ class ExecutionsConformance(Conformance):
             assert done(store, lambda tx: tx.executions.save(late, 0)) is False
             assert done(store, lambda tx: tx.executions.save(an_execution("none"), 0)) is False
             assert done(store, lambda tx: tx.executions.get("e")) == first
+
+    def test_an_execution_keeps_its_agent_its_start_and_its_birth(self, tmp_path: Path) -> None:
+        """Whatever else a save changes."""
+        with self.opened(tmp_path) as store:
+            _agents(store, "a", "b")
+            done(store, lambda tx: tx.executions.insert(an_execution()))
+            changes: list[dict[str, Any]] = [
+                {"agent_id": "b"},
+                {"agent_id": "none"},
+                {"start_id": "x"},
+                {"created_at": 11.0},
+            ]
+            for change in changes:
+                record = replace(an_execution(revision=1), **change)
+                refusal(store, using(lambda tx, record: tx.executions.save(record, 0), record), IdConflict)
+            assert done(store, lambda tx: tx.executions.list()) == [(an_execution(), None)]
 
     def test_a_request_finds_the_execution_that_has_it_now(self, tmp_path: Path) -> None:
         """Not the one that had it."""

@@ -13,6 +13,7 @@ from pawl.runtime.records.errors import (
     AlreadyDecided,
     CodecError,
     ExecutionNotFound,
+    IdConflict,
     InvalidArguments,
     StoreCorrupt,
 )
@@ -184,6 +185,7 @@ class RepositoriesConformance(Conformance):
             assert done(store, lambda tx: tx.tools.get("z")) == changed
             assert done(store, lambda tx: tx.tools.get("none")) is None
             refusal(store, lambda tx: tx.tools.put([a_tool(execution_id="none")]), ExecutionNotFound)
+            refusal(store, lambda tx: tx.tools.put([a_tool("z", llm_call_id="call-2")]), IdConflict)
 
     def test_an_item_is_decided_once(self, tmp_path: Path) -> None:
         """The same receipt again is nothing; another one is refused with how it was decided."""

@@ -1,0 +1,165 @@
+"""Watched application code: the same tools and models, with every entry counted and a place for faults around it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import attrs
+
+from pawl.runtime.agent.approval import is_async
+from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.tool import Tool
+from pawl.runtime.llm.port import ModelRequest, Provider
+from pawl.runtime.records.messages import ModelAnswer
+from pawl.runtime.simulation.environment import Held
+from pawl.runtime.simulation.faults import Fault, Faults, ProcessLost
+
+_CONTEXT = "simulated_context"
+
+
+class Audience(Protocol):
+    """Whom watched code tells what it does."""
+
+    faults: Faults
+
+    def park(self, address: str, go: Callable[[], None]) -> None:
+        """Keep `go` until somebody releases `address`."""
+
+    def entered(self, tool: Tool[..., Any], context: ToolContext) -> None:
+        """A body is entered now."""
+
+    def performed(self, context: ToolContext, result: str | None, error: Exception | None) -> None:
+        """A body has come to its end."""
+
+    def probed(self, key: str, answer: object) -> None:
+        """A probe has answered."""
+
+    def called(self, agent: Agent, request: ModelRequest) -> None:
+        """A model call starts now."""
+
+
+def watched(agent: Agent, audience: Audience) -> Agent:
+    """The same definition with its tools and its model watched."""
+    model = agent.model if isinstance(agent.model, str) else WatchedModel(agent.model, agent, audience)
+    return attrs.evolve(agent, model=model, tools=tuple(watched_tool(tool, audience) for tool in agent.tools))
+
+
+def watched_tool(tool: Tool[..., Any], audience: Audience) -> Tool[..., Any]:
+    """The same tool, watched: its function gets the context always, and hands it on where it is wanted."""
+    wanted = tool.parameters.context
+    name = wanted or _CONTEXT
+    body = _async_body(tool, name, wanted, audience) if tool.is_async else _body(tool, name, wanted, audience)
+    probe = None if tool.probe is None else _probe(tool, tool.probe, audience)
+    return attrs.evolve(tool, function=body, probe=probe, parameters=attrs.evolve(tool.parameters, context=name))
+
+
+def _body(tool: Tool[..., Any], name: str, wanted: str | None, audience: Audience) -> Callable[..., Any]:
+    held: set[tuple[str, int]] = set()
+
+    def body(**arguments: Any) -> Any:
+        context: ToolContext = arguments[name] if wanted else arguments.pop(name)
+        start = (context.idempotency_key, context.attempt)
+        fault = None if start in held else audience.faults.met(f"tool:{tool.name}")
+        if fault is not None and fault.do == "hold":
+            address = fault.address
+            held.add(start)  # it begins again when it is released, and that is no second start
+            raise Held(lambda go: audience.park(address, go))
+        held.discard(start)
+        _crash(fault, "crash_before_effect")
+        audience.entered(tool, context)
+        _crash(fault, "crash_during_effect")
+        try:
+            value = tool.function(**arguments)
+            result = tool.result_text(value)
+        except Exception as error:
+            audience.performed(context, None, error)
+            _crash(fault, "crash_after_effect")
+            raise
+        audience.performed(context, result, None)
+        _crash(fault, "crash_after_effect")
+        return value
+
+    return body
+
+
+def _async_body(
+    tool: Tool[..., Any], name: str, wanted: str | None, audience: Audience
+) -> Callable[..., Awaitable[Any]]:
+    async def body(**arguments: Any) -> Any:
+        context: ToolContext = arguments[name] if wanted else arguments.pop(name)
+        fault = audience.faults.met(f"tool:{tool.name}")
+        await _released(audience, fault)
+        _crash(fault, "crash_before_effect")
+        audience.entered(tool, context)
+        _crash(fault, "crash_during_effect")
+        try:
+            value = await tool.function(**arguments)
+            result = tool.result_text(value)
+        except Exception as error:
+            audience.performed(context, None, error)
+            _crash(fault, "crash_after_effect")
+            raise
+        audience.performed(context, result, None)
+        _crash(fault, "crash_after_effect")
+        return value
+
+    return body
+
+
+def _probe(tool: Tool[..., Any], probe: Callable[..., Any], audience: Audience) -> Callable[..., Any]:
+    async def ask_async(key: str) -> Any:
+        _crash(audience.faults.met(f"probe:{tool.name}"), "crash_before_effect")
+        answer = await probe(key)
+        audience.probed(key, answer)
+        return answer
+
+    def ask(key: str) -> Any:
+        _crash(audience.faults.met(f"probe:{tool.name}"), "crash_before_effect")
+        answer = probe(key)
+        audience.probed(key, answer)
+        return answer
+
+    return ask_async if is_async(probe) else ask
+
+
+class WatchedModel:
+    """A provider, watched."""
+
+    def __init__(self, inner: Provider, agent: Agent, audience: Audience) -> None:
+        self._inner, self._agent, self._audience = inner, agent, audience
+        self.name = inner.name
+        self.model = getattr(inner, "model", inner.name)
+
+    async def complete(self, request: ModelRequest) -> ModelAnswer:
+        """Answer as the provider behind it."""
+        fault = self._audience.faults.met("model")
+        await _released(self._audience, fault)
+        _crash(fault, "crash_before_effect")
+        self._audience.called(self._agent, request)
+        _crash(fault, "crash_during_effect")
+        try:
+            answer = await self._inner.complete(request)
+        except Exception:
+            _crash(fault, "crash_after_effect")
+            raise
+        _crash(fault, "crash_after_effect")
+        return answer
+
+    async def aclose(self) -> None:
+        """Several simulated processes share one provider; it is its maker's to close."""
+
+
+async def _released(audience: Audience, fault: Fault | None) -> None:
+    if fault is None or fault.do != "hold":
+        return
+    released: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    audience.park(fault.address, lambda: None if released.done() else released.set_result(None))
+    await released
+
+
+def _crash(fault: Fault | None, here: str) -> None:
+    if fault is not None and fault.do == here:
+        raise ProcessLost(fault.address)

@@ -1,0 +1,102 @@
+"""Virtual time: a clock that moves when it is told to, and an asyncio loop that lives on it and never waits.
+
+Each process of a simulation has a loop of its own, which is only ever run by `turn`. So a process that is paused is a
+loop that is not turned, and one that is lost is a loop that never will be again: nothing of it runs any more, not
+even a `finally`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Callable
+from typing import Any, TypeVar, TypeVarTuple, Unpack
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+EPOCH = 1_800_000_000.0
+"""The unix time at which every simulation begins."""
+
+
+class Clock:
+    """Seconds since the beginning, the same for all processes."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop on a virtual clock: no input, no threads, no waiting."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._virtual = clock
+        self._blocked: float | None = 0.0
+        super().__init__(_NoInput(self._would_block))
+        self.set_exception_handler(_report)
+
+    def time(self) -> float:
+        """Virtual seconds."""
+        return self._virtual.time
+
+    def turn(self) -> bool:
+        """Run everything that is ready now, once. False when nothing was: then `due` says what the loop waits for."""
+        self.run_forever()
+        return self._blocked == 0
+
+    @property
+    def due(self) -> float | None:
+        """The time of the next timer, as seen by the last turn; None without one."""
+        return None if self._blocked is None else self._virtual.time + self._blocked
+
+    def _would_block(self, seconds: float | None) -> None:
+        self._blocked = seconds if seconds is None else max(0.0, seconds)
+        self.stop()
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[Unpack[Arguments]], object], *arguments: *Arguments, context: Any = None
+    ) -> asyncio.Handle:
+        """There are no other threads."""
+        return self.call_soon(callback, *arguments, context=context)
+
+    def run_in_executor(
+        self, executor: object, function: Callable[[Unpack[Arguments]], T], *arguments: *Arguments
+    ) -> asyncio.Future[T]:
+        """Run it at once."""
+        assert executor is None, "a simulation has no executors"
+        future: asyncio.Future[T] = self.create_future()
+        try:
+            future.set_result(function(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def abandon(self) -> None:
+        """Let go of a loop that will not be turned again, and of what was going on in it."""
+        self.set_exception_handler(_forget)
+        for task in asyncio.all_tasks(self):
+            coroutine = task.get_coro()
+            if coroutine is not None:
+                coroutine.close()
+        self.close()
+
+
+class _NoInput(selectors.SelectSelector):
+    """Nothing ever arrives from outside; a loop that would wait says for how long instead."""
+
+    def __init__(self, would_block: Callable[[float | None], None]) -> None:
+        super().__init__()
+        self._would_block = would_block
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        """Never wait."""
+        self._would_block(timeout)
+        return []
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    loop.default_exception_handler(context)
+
+
+def _forget(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Tasks of a lost process are destroyed while pending: that is what being lost means."""

@@ -1,0 +1,175 @@
+"""What must be true of every run, whatever went wrong: watched at every write, and looked over at the end.
+
+The numbers are those of the scenario language. 6 (late is nothing) and the order inside a step are properties of the
+heart, and are tested there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from pawl.runtime.barriers.admission import Admission
+from pawl.runtime.barriers.commit import Commit
+from pawl.runtime.barriers.tool_outcome import ToolCommit
+from pawl.runtime.execution.load import messages
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.journal import JournalKind, JournalRecord
+from pawl.runtime.records.messages import Message, Usage
+from pawl.runtime.records.statuses import TERMINAL
+from pawl.runtime.records.tools import ToolRow, ToolStatus
+from pawl.runtime.simulation.store import command_of
+from pawl.runtime.simulation.witness import Witness
+from pawl.runtime.store.answers import Answer, Committed
+from pawl.runtime.store.port import Operation, Store, Transaction
+
+_PAGE = 1000
+
+
+class Violated(AssertionError):
+    """An invariant does not hold. The message begins with its number."""
+
+
+class Invariants:
+    """Watches the writes of one world."""
+
+    def __init__(self, store: Store, witness: Witness) -> None:
+        self._store, self._witness = store, witness
+        self._barriers: dict[str, int] = {}
+        self._ended: dict[str, str] = {}
+        self._in_flight: Counter[tuple[str, str]] = Counter()
+        self.tampered = False
+        """A fault wrote past the rules: revisions and tokens say nothing any more."""
+
+    # at every write -----------------------------------------------------------------------------------------
+
+    def submitted(self, process: str, operation: Operation[Any]) -> None:
+        """At most one commit on an execution's revision is in flight, in one process."""
+        execution_id = _commits_on(operation)
+        if execution_id is not None:
+            self._in_flight[process, execution_id] += 1
+            _hold(11, self._in_flight[process, execution_id] == 1, f"two commits on {execution_id} are in flight")
+
+    def answered(self, process: str, operation: Operation[Any]) -> None:
+        """Its answer goes out."""
+        execution_id = _commits_on(operation)
+        if execution_id is not None:
+            self._in_flight[process, execution_id] -= 1
+
+    def committed(self, operation: Operation[Any], answer: Answer[Any]) -> None:
+        """What was written was allowed."""
+        command = command_of(operation)
+        if not isinstance(answer, Committed) or getattr(operation, "__name__", "") != "run":
+            return
+        if isinstance(command, Admission):
+            self._barriers[command.record.execution_id] = 0
+        elif isinstance(command, Commit | ToolCommit):
+            self._store.read(lambda tx: self._written(tx, command))
+
+    def _written(self, tx: Transaction, command: Commit | ToolCommit) -> None:
+        agent_id = command.agent_id if isinstance(command, ToolCommit) else command.record.agent_id
+        root = tx.agents.get(agent_id)
+        assert root is not None
+        _hold(11, root.fence == command.authority.fence, f"{command.barrier} was written under an old fence")
+        if isinstance(command, ToolCommit):
+            return
+        name = command.record.execution_id
+        record = tx.executions.get(name)
+        assert record is not None
+        _hold(3, record.token == command.token, f"{command.barrier} of {name} left another token")
+        _hold(4, name not in self._ended, f"{command.barrier} was written after {name} had ended")
+        if record.status in TERMINAL:
+            self._ended[name] = record.status
+        self._barriers[name] = self._barriers.get(name, 0) + 1
+        _hold(5, len(tx.executions.list(agent_id, open_only=True)) <= 1, f"{agent_id} has two open executions")
+
+    # at the end ---------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Look everything over. Raises Violated."""
+        self._store.read(self._check)
+
+    def _check(self, tx: Transaction) -> None:
+        after = ""
+        while roots := tx.agents.list(after):
+            for root in roots:
+                self._check_agent(tx, root.agent_id, root.position)
+            after = roots[-1].agent_id
+
+    def _check_agent(self, tx: Transaction, agent_id: str, position: int) -> None:
+        journal: list[JournalRecord] = []
+        while page := tx.journal.read(agent_id, len(journal), _PAGE):
+            journal += page
+        places = [record.position for record in journal]
+        _hold(3, places == list(range(1, position + 1)), f"the journal of {agent_id} is {places}, not 1 to {position}")
+        said = messages(tx.journal.transcript(agent_id))
+        _hold(8, valid_for_a_provider(said) is None, f"the transcript of {agent_id}: {valid_for_a_provider(said)}")
+        open_ones = 0
+        for record, _ in tx.executions.list(agent_id, limit=_PAGE):
+            open_ones += record.status not in TERMINAL
+            self._check_execution(tx, record, [entry for entry in journal if entry.execution_id == record.execution_id])
+        _hold(5, open_ones <= 1, f"{agent_id} has {open_ones} open executions")
+
+    def _check_execution(self, tx: Transaction, record: ExecutionRecord, journal: Sequence[JournalRecord]) -> None:
+        name = record.execution_id
+        ends = [entry.kind for entry in journal if entry.kind.startswith("execution_")]
+        wanted = [f"execution_{record.status}"] if record.status in TERMINAL else []
+        _hold(4, ends == wanted, f"{name} is {record.status} and has the terminal records {ends}")
+        if name in self._ended:
+            _hold(4, record.status == self._ended[name], f"{name} was {self._ended[name]} and is {record.status}")
+        if name in self._barriers and not self.tampered:
+            barriers = self._barriers[name]
+            _hold(3, record.revision == barriers, f"{name} is at revision {record.revision} after {barriers} barriers")
+        usage = Usage()
+        for entry in journal:
+            if entry.kind is JournalKind.LLM_CALL_RECORDED:
+                usage += Usage(**entry.meta.get("usage", {}))
+        _hold(9, usage == record.usage, f"{name} used {record.usage}, its recorded calls {usage}")
+        for row in tx.tools.of_execution(name):
+            self._check_tool(row, journal)
+
+    def _check_tool(self, row: ToolRow, journal: Sequence[JournalRecord]) -> None:
+        witness = self._witness
+        entries = [entry for entry in witness.entries if entry.execution_id == row.execution_id]
+        mine = [entry for entry in entries if entry.idempotency_key == row.idempotency_key]
+        resolved = [
+            entry.meta["outcome"]
+            for entry in journal
+            if entry.kind is JournalKind.RECOVERY_RESOLVED and entry.meta["subject"] == row.tool_call_id
+        ]
+        again = resolved.count("not_performed") + witness.absent[row.idempotency_key]
+        if row.policy != "replay":
+            _hold(2, len(mine) <= 1 + again, f"{row.tool} ({row.tool_call_id}) was entered {len(mine)} times")
+        own = row.status is ToolStatus.COMPLETED and row.attempt > 0 and "succeeded" not in resolved
+        if own:
+            _hold(2, bool(mine), f"{row.tool} ({row.tool_call_id}) is recorded as completed, and was never entered")
+        attempts = [entry.attempt for entry in mine]
+        _hold(12, len(attempts) == len(set(attempts)), f"{row.tool} was entered twice as the same attempt: {attempts}")
+
+
+def _commits_on(operation: Operation[Any]) -> str | None:
+    command = command_of(operation)
+    if getattr(operation, "__name__", "") == "run" and isinstance(command, Commit | Admission):
+        return command.record.execution_id
+    return None
+
+
+def _hold(number: int, holds: bool, what: str) -> None:
+    if not holds:
+        raise Violated(f"invariant {number}: {what}")
+
+
+def valid_for_a_provider(said: Sequence[Message]) -> str | None:
+    """What is wrong with a conversation, None when nothing is: each call has exactly one result, in call order."""
+    owed: list[str] = []
+    for place, message in enumerate(said):
+        if owed:
+            if message.role != "tool" or message.tool_call_id != owed[0]:
+                return f"message {place} is a {message.role} message where the result of {owed[0]} belongs"
+            owed.pop(0)
+        elif message.role == "tool":
+            return f"message {place} is a result of {message.tool_call_id}, which nobody asked for"
+        else:
+            owed = [call.id for call in message.calls]
+    return f"the results of {', '.join(owed)} are missing" if owed else None

@@ -1,0 +1,96 @@
+"""One simulated process: a Runtime on a loop of its own, which can be paused, and lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.app.runtime import Runtime
+from pawl.runtime.records.events import Event
+from pawl.runtime.simulation.clock import Clock, VirtualLoop
+from pawl.runtime.simulation.environment import SimulatedEnvironment
+from pawl.runtime.simulation.store import SimulatedStore
+from pawl.runtime.store.port import Store
+
+if TYPE_CHECKING:
+    from pawl.runtime.simulation.world import World
+
+T = TypeVar("T")
+
+
+class CallLost(Exception):
+    """The process that was asked is gone: what became of the call is on record, or is not."""
+
+
+class Process:
+    """Made by `World.open`. `runtime` is its Runtime; its coroutines are run with `do`, or `begin` and `World.wait`."""
+
+    def __init__(
+        self,
+        world: World,
+        store: Store,
+        clock: Clock,
+        name: str,
+        pid: int,
+        agents: Iterable[Agent],
+        shuffle: random.Random | None,
+        options: dict[str, Any],
+    ) -> None:
+        self._world = world
+        self.name, self.pid = name, pid
+        self.alive, self.paused, self.restless = True, False, True
+        self.loop = VirtualLoop(clock)
+        self.environment = SimulatedEnvironment(self.loop, name, pid, world.is_dead, shuffle)
+        self.events: list[Event] = []
+        self._listener: Callable[[Event], None] | None = options.pop("on_event", None)
+        self.runtime = Runtime(
+            SimulatedStore(store, name, self.environment, world),
+            agents,
+            environment=self.environment,
+            on_event=self._told,
+            trace=lambda execution_id, move: world.moves.append((name, execution_id, move)),
+            **options,
+        )
+
+    @property
+    def owner(self) -> str:
+        """The id under which this process owns agents."""
+        return self.runtime._host.owner  # noqa: SLF001 - the kit looks where applications need not
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Events that were refused because their authority had ended, by name."""
+        counts: dict[str, int] = self.runtime.stats()["dropped"]
+        return counts
+
+    def begin(self, work: Awaitable[T]) -> asyncio.Task[T]:
+        """Start a call; it goes on whenever the world does."""
+        if not self.alive:
+            raise CallLost(f"process {self.name} is gone")
+
+        async def call() -> T:
+            return await work
+
+        self.restless = True
+        return self.loop.create_task(call())
+
+    def do(self, work: Awaitable[T], *, within: float = 3600.0) -> T:
+        """Run a call to its end, letting virtual time pass. Raises what it raises, CallLost, Stuck."""
+        return self._world.wait(self.begin(work), within=within)
+
+    def close(self) -> None:
+        """Close the runtime gracefully, and the process with it."""
+        self.do(self.runtime.close())
+        self._world.end(self)
+
+    def _told(self, event: Event) -> None:
+        self.events.append(event)
+        self._world.told(self, event)
+        if self._listener is not None:
+            self._listener(event)
+
+    def __repr__(self) -> str:
+        return f"<process {self.name}{'' if self.alive else ', lost'}>"

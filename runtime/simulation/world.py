@@ -1,0 +1,330 @@
+"""A world: processes over one durable store, on one virtual clock, with faults where they were planned.
+
+    with World(agent, faults=[Fault("tool_outcome#2", "crash_before_commit")]) as world:
+        process = world.open()
+        execution = process.do(process.runtime.start(agent, "go", id="r1"))
+
+Everything happens on the calling thread, in an order that the seed decides. Leaving the block checks the invariants.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.tool import Tool
+from pawl.runtime.execution.heart import Move
+from pawl.runtime.llm.port import ModelRequest
+from pawl.runtime.records.agents import AgentRoot, Owner
+from pawl.runtime.records.events import Event, EventKind
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.journal import JournalRecord
+from pawl.runtime.records.tools import ToolRow, ToolStatus
+from pawl.runtime.simulation.bodies import watched
+from pawl.runtime.simulation.clock import EPOCH, Clock
+from pawl.runtime.simulation.faults import Fault, Faults, ProcessLost
+from pawl.runtime.simulation.invariants import Invariants, Violated, valid_for_a_provider
+from pawl.runtime.simulation.process import CallLost, Process
+from pawl.runtime.simulation.witness import Witness
+from pawl.runtime.store.answers import Answer
+from pawl.runtime.store.memory import MemoryStore
+from pawl.runtime.store.port import Operation, Store
+
+T = TypeVar("T")
+
+_RESTS = {
+    EventKind.DONE,
+    EventKind.ERROR,
+    EventKind.TIMEOUT,
+    EventKind.CANCELLED,
+    EventKind.APPROVAL_REQUIRED,
+    EventKind.RECOVERY_RESOLUTION_REQUIRED,
+}
+
+
+class Stuck(AssertionError):
+    """Nothing can move any more, or nothing comes of it in the time that was given."""
+
+
+class World:
+    """See the module.
+
+    `agents` are registered in every process, watched. `store` is inline and new: `MemoryStore(inline=True)` by
+    default, or `SqliteStore(path, inline=True)`. `shuffle`: results arrive in an order drawn from `seed`; else in the
+    order in which they were asked for. Other keywords go to every Runtime.
+    """
+
+    def __init__(
+        self,
+        *agents: Agent,
+        faults: Iterable[Fault] = (),
+        store: Store | None = None,
+        seed: int = 0,
+        shuffle: bool = False,
+        **options: Any,
+    ) -> None:
+        self.agents, self._options = agents, options
+        self.clock = Clock()
+        self.store: Store = store if store is not None else MemoryStore(inline=True)
+        self.store.open()
+        self.faults = Faults(faults)
+        self.unavailable = 0
+        self.witness = Witness()
+        self.invariants = Invariants(self.store, self.witness)
+        self.processes: list[Process] = []
+        self.moves: list[tuple[str, str, Move]] = []
+        self._random = random.Random(seed)
+        self._shuffle = self._random if shuffle else None
+        self._parked: dict[str, list[tuple[Process, Callable[[], None]]]] = {}
+        self._dead: set[int] = set()
+        self._turning: Process | None = None
+
+    # processes ----------------------------------------------------------------------------------------------
+
+    def open(self, *agents: Agent, **options: Any) -> Process:
+        """A new process, with other definitions or options than the world's where they are given."""
+        pid = len(self.processes) + 1
+        known = tuple(watched(agent, self) for agent in agents or self.agents)
+        process = Process(
+            self, self.store, self.clock, f"p{pid}-", pid, known, self._shuffle, {**self._options, **options}
+        )
+        self.processes.append(process)
+        process.do(process.runtime.__aenter__())
+        return process
+
+    def ready(self) -> Process:
+        """The first process that lives; a new one when none does."""
+        return (
+            next((process for process in self.processes if process.alive and not process.paused), None) or self.open()
+        )
+
+    def lose(self, process: Process, *, host: bool = False) -> None:
+        """Lose a process: nothing of it runs any more. `host`: with its machine, so that nobody can tell it is dead."""
+        process.alive = False
+        if not host:
+            self._dead.add(process.pid)
+        for parked in self._parked.values():
+            parked[:] = [(of, go) for of, go in parked if of is not process]
+
+    def end(self, process: Process) -> None:
+        """A process that has closed its runtime ends."""
+        self.lose(process)
+
+    def pause(self, process: Process) -> None:
+        """Stop a process, as a machine that sleeps: no renewals, no messages, until `unpause`."""
+        process.paused = True
+
+    def unpause(self, process: Process) -> None:
+        """Let it go on: everything that was due comes at once."""
+        process.paused, process.restless = False, True
+
+    def is_dead(self, owner: Owner) -> bool:
+        """Whether the process behind a lease is known to be gone."""
+        return owner.host == "simulation" and owner.pid in self._dead
+
+    # time and turns -----------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """Unix seconds."""
+        return EPOCH + self.clock.time
+
+    def wait(self, call: asyncio.Task[T], *, within: float = 3600.0) -> T:
+        """Let the world go on until `call` is done, passing at most `within` virtual seconds. Its result.
+
+        Raises what the call raised, CallLost when its process is gone, Stuck.
+        """
+        process = next(process for process in self.processes if process.loop is call.get_loop())
+        until = self.clock.time + within
+        while not call.done():
+            if not process.alive:
+                raise CallLost(f"process {process.name} was lost during the call")
+            if not self._turn() and not self._pass(until):
+                raise Stuck(f"process {process.name}: the call does not end within {within} virtual seconds: {call}")
+        error = call.exception()
+        if isinstance(error, ProcessLost):
+            raise CallLost(f"process {process.name} was lost during the call")
+        return call.result()
+
+    def settle(self) -> None:
+        """Let the world go on until nothing moves without the passing of time."""
+        while self._turn():
+            pass
+
+    def advance(self, seconds: float) -> None:
+        """Let virtual time pass, and everything happen that is due in it."""
+        until = self.clock.time + seconds
+        self.settle()
+        while self._pass(until):
+            self.settle()
+        self.clock.time = until
+        self._wake()
+        self.settle()
+
+    def _turn(self) -> bool:
+        """Run what is ready in one process. False when nothing is, anywhere."""
+        restless = [process for process in self.processes if process.restless and process.alive and not process.paused]
+        while restless:
+            process = restless[self._random.randrange(len(restless))] if self._shuffle else restless[0]
+            self._turning = process
+            try:
+                process.restless = process.loop.turn()
+            except ProcessLost:
+                self.lose(process)
+                return True
+            finally:
+                self._turning = None
+            if process.restless:
+                return True
+            restless.remove(process)
+        return False
+
+    def _pass(self, until: float) -> bool:
+        """Go to the next timer of any process. False when there is none before `until`."""
+        due = [p.loop.due for p in self.processes if p.alive and not p.paused]
+        times = [time for time in due if time is not None and time <= until]
+        if not times:
+            return False
+        self.clock.time = max(self.clock.time, min(times))
+        self._wake()
+        return True
+
+    def _wake(self) -> None:
+        for process in self.processes:
+            process.restless = True
+
+    # faults -------------------------------------------------------------------------------------------------
+
+    def fault(self, at: str, do: Any, **more: Any) -> None:
+        """Plan a fault, counted from the beginning of the world."""
+        self.faults.add(Fault(at, do, **more))
+
+    def park(self, address: str, go: Callable[[], None]) -> None:
+        """Keep what was held."""
+        assert self._turning is not None
+        self._parked.setdefault(address, []).append((self._turning, go))
+
+    def held(self, at: str) -> bool:
+        """Whether something waits there."""
+        return bool(self._parked.get(at if "#" in at else f"{at}#1"))
+
+    def release(self, at: str) -> None:
+        """Let go of what was held there."""
+        waiting = self._parked.pop(at if "#" in at else f"{at}#1", [])
+        assert waiting, f"nothing is held at {at}; held are: {', '.join(sorted(self._parked)) or 'none'}"
+        for process, go in waiting:
+            process.loop.call_soon(go)
+            process.restless = True
+
+    # what is told to the world --------------------------------------------------------------------------------
+
+    def submitted(self, process: str, operation: Operation[Any]) -> None:
+        """An operation was submitted."""
+        self.invariants.submitted(process, operation)
+
+    def answered(self, process: str, operation: Operation[Any]) -> None:
+        """Its answer goes out."""
+        self.invariants.answered(process, operation)
+
+    def committed(self, name: str, operation: Operation[Any], answer: Answer[Any]) -> None:
+        """It has been run."""
+        if name in ("foreign", "decide", "resolve"):  # written past the barriers that are counted
+            self.invariants.tampered = True
+        self.invariants.committed(operation, answer)
+
+    def told(self, process: Process, event: Event) -> None:
+        """A listener of a process got an event: at a rest, ownership has been released before."""
+        if event.kind in _RESTS:
+            root = self.root(event.agent_id)
+            if root.owner == process.owner:
+                raise Violated(f"invariant 10: {event.kind} was told while {process.name} still owned {root.agent_id}")
+
+    def entered(self, tool: Tool[..., Any], context: ToolContext) -> None:
+        """A body is entered: its call is on record as pending, under this key and attempt."""
+        process = self._turning
+        assert process is not None
+        self.witness.entered(tool, context, process.name, self.now)
+        rows = [row for row in self.rows(context.execution_id) if row.idempotency_key == context.idempotency_key]
+        on_record = [(row.status, row.attempt) for row in rows]
+        if on_record != [(ToolStatus.PENDING, context.attempt)] and self._owned(process, context.execution_id):
+            raise Violated(f"invariant 1: {tool.name} was entered as attempt {context.attempt}, on record: {on_record}")
+
+    def performed(self, context: ToolContext, result: str | None, error: Exception | None) -> None:
+        """A body has ended."""
+        self.witness.performed(context, result, error)
+
+    def probed(self, key: str, answer: object) -> None:
+        """A probe has answered."""
+        if answer == "absent":
+            self.witness.absent[key] += 1
+
+    def called(self, agent: Agent, request: ModelRequest) -> None:
+        """A model call starts: it is on record, and what it is asked can be asked."""
+        process = self._turning
+        assert process is not None
+        self.witness.called(agent.name, request)
+        record = self.record(request.execution_id)
+        if record.llm_call_id != request.call_id and self._owned(process, request.execution_id):
+            raise Violated(f"invariant 1: the model call {request.call_id} is not on record")
+        wrong = valid_for_a_provider(request.messages)
+        if wrong is not None:
+            raise Violated(f"invariant 8: the request {request.call_id}: {wrong}")
+
+    def _owned(self, process: Process, execution_id: str) -> bool:
+        return self.root(self.record(execution_id).agent_id).owner == process.owner
+
+    # what is on disk ----------------------------------------------------------------------------------------
+
+    def root(self, agent_id: str) -> AgentRoot:
+        """An agent."""
+        root = self.store.read(lambda tx: tx.agents.get(agent_id))
+        assert root is not None, f"there is no agent {agent_id}"
+        return root
+
+    def record(self, execution_id: str) -> ExecutionRecord:
+        """An execution."""
+        record = self.store.read(lambda tx: tx.executions.get(execution_id))
+        assert record is not None, f"there is no execution {execution_id}"
+        return record
+
+    def records(self) -> list[ExecutionRecord]:
+        """All executions, in order of creation."""
+        return [record for record, _ in self.store.read(lambda tx: tx.executions.list(limit=10_000))]
+
+    def rows(self, execution_id: str) -> list[ToolRow]:
+        """The tool rows of an execution."""
+        return list(self.store.read(lambda tx: tx.tools.of_execution(execution_id)))
+
+    def journal(self, agent_id: str) -> list[JournalRecord]:
+        """An agent's journal."""
+        return list(self.store.read(lambda tx: tx.journal.read(agent_id, 0, 100_000)))
+
+    def kinds(self, agent_id: str) -> list[str]:
+        """The kinds of an agent's journal, in order."""
+        return [str(entry.kind) for entry in self.journal(agent_id)]
+
+    # the end ------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self.invariants.check()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of everything."""
+        for process in self.processes:
+            process.alive = False
+            process.loop.abandon()
+        self.store.close()
