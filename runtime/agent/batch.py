@@ -11,10 +11,6 @@ import attrs
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.tools import ToolRow, ToolStatus
 
-REPLAYS = 3
-"""Attempts of one `replay` call before its outcome is asked about instead."""
-
-
 class Rank(IntEnum):
     """How far a child has come, as its parent knows it from the child's news. It never goes back."""
 
@@ -72,7 +68,7 @@ class ChildFact:
         """Lost, and may be run again without asking."""
         if not self.lost or self.mark == "ask":
             return False
-        return self.mark == "run" or (self.row.policy == "replay" and self.row.attempt < REPLAYS)
+        return self.mark == "run" or self.row.repeatable
 
     @property
     def to_probe(self) -> bool:

@@ -57,7 +57,12 @@ def resolve_model(
             return {"run_model": True}
 
 
+def asked(rows: Sequence[ToolRow]) -> list[ToolRow]:
+    """The calls that were started, have no outcome on record, and may not be repeated without asking."""
+    return [row for row in rows if row.status is ToolStatus.PENDING and not row.repeatable]
+
+
 def subjects(record: ExecutionRecord, rows: Sequence[ToolRow]) -> tuple[str, ...]:
-    """What a resolution may be about: the lost model call, and calls that were started and have no outcome."""
-    pending = [row.tool_call_id for row in rows if row.status is ToolStatus.PENDING]
-    return (*((MODEL,) if record.llm_call_id is not None and not record.run_model else ()), *pending)
+    """What a resolution may be about: the lost model call, and the calls that are asked about."""
+    lost = record.llm_call_id is not None and not record.run_model
+    return (*((MODEL,) if lost else ()), *(row.tool_call_id for row in asked(rows)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pawl.runtime.agent.outcomes import outcome_of
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.decide import undecided
+from pawl.runtime.barriers.resolve import asked
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.rests import NeedsResolution, Rest, Suspended, Unresolved, unresolved_tool
 from pawl.runtime.records.statuses import TERMINAL
-from pawl.runtime.records.tools import ToolStatus
 from pawl.runtime.store.port import Operation, Transaction
 
 
@@ -56,9 +56,8 @@ def current_rest(execution_id: str) -> Operation[Rest | None]:
 
 
 def unresolved(tx: Transaction, record: ExecutionRecord) -> tuple[Unresolved, ...]:
-    """The effects that were started and have no outcome on record."""
-    asked = [Unresolved(subject="model")] if record.llm_call_id is not None and not record.run_model else []
+    """The effects that were started, have no outcome on record, and may not be repeated without asking."""
+    lost = [Unresolved(subject="model")] if record.llm_call_id is not None and not record.run_model else []
     if record.batch_call_id is not None:
-        rows = tx.tools.of_execution(record.execution_id, record.batch_call_id)
-        asked += [unresolved_tool(row) for row in rows if row.status is ToolStatus.PENDING]
-    return tuple(asked)
+        lost += [unresolved_tool(row) for row in asked(tx.tools.of_execution(record.execution_id, record.batch_call_id))]
+    return tuple(lost)

@@ -9,6 +9,9 @@ import attrs
 
 RecoveryPolicy = Literal["ask", "replay", "probe"]
 
+REPLAYS = 3
+"""Attempts of one `replay` call before its outcome is asked about instead."""
+
 
 class ToolStatus(StrEnum):
     """Where a tool call stands. `new`: not written yet; `pending`: dispatched, no outcome recorded."""
@@ -67,6 +70,11 @@ class ToolRow:
     error: ErrorInfo | None = None
     message: str = ""
     duration: float = 0.0
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a call whose outcome was lost may be run again without asking, as far as the row says."""
+        return self.policy == "replay" and self.attempt < REPLAYS
 
 
 @attrs.frozen

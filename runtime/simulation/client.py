@@ -54,15 +54,15 @@ class Client:
     def see_through(self) -> Outcome:
         """The end of the run. Raises Stuck when it does not come to one."""
         for _ in range(_PATIENCE):
-            process = self._world.ready()
             try:
+                process = self._world.ready()
                 rest = process.do(self._step(process))
             except CallLost:
                 continue
             except (StoreUnavailable, Superseded):
                 self._world.advance(5.0)
             except OutcomeUnknown:
-                process.close()
+                self._world.ready().close()
             except (AlreadyDecided, StaleRequest, NotSuspended, UnknownSubject):
                 continue  # the call before had landed after all
             else:
