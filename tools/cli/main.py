@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     import typer
 
-ROOMS = ("pawl.tools.cli.specs", "pawl.tools.cli.runs", "pawl.tools.cli.answers")
+ROOMS = ("pawl.tools.cli.specs", "pawl.tools.cli.demo", "pawl.tools.cli.runs", "pawl.tools.cli.answers")
 """Modules with commands, in the order of `pawl --help`."""
 
 _HELP = """
