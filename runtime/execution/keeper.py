@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -168,7 +169,10 @@ class Keeper:
             for move in decision.moves:
                 self._trace(execution_id, move)
         for effect in decision.effects:
-            self._perform(decision.live, effect)
+            try:
+                self._perform(decision.live, effect)
+            except Exception as error:
+                self._not_performed(decision.live, effect, error)
 
     def _count(self, event: str) -> None:
         self.dropped[event] = self.dropped.get(event, 0) + 1
@@ -183,7 +187,7 @@ class Keeper:
             case ReadBack(command):
                 self._read_back(live, command)
             case CallModel():
-                self._workshop.call_model(effect, self._provider(invocation.agent), self._poster(live))
+                self._workshop.call_model(effect, partial(self._provider, invocation.agent), self._poster(live))
             case RunTool(row, deadline):
                 self._workshop.run_tool(row, deadline, invocation, self._poster(live))
             case Authorize(row):
@@ -218,6 +222,16 @@ class Keeper:
                 self.waiting.settle(live.execution_id, None, error)
             case _:
                 raise AssertionError(f"nobody carries out {effect!r}")
+
+    def _not_performed(self, live: Live, effect: object, error: Exception) -> None:
+        """What cannot be carried out is an error inside of whoever asked for it; where nobody is left, of who waits."""
+        _log.exception("execution %s: an effect could not be carried out: %r", live.execution_id, effect)
+        if live.execution_id in self._lives:
+            child = effect.row.tool_invocation_id if isinstance(effect, Authorize | RunTool) else None
+            self._poster(live)("internal_error", error, child, None)
+        else:
+            closed = OutcomeUnknown(f"execution {live.execution_id} cannot be followed here any more: {error}")
+            self.waiting.settle(live.execution_id, None, closed)
 
     def _poster(self, live: Live) -> Callable[[str, object, str | None, str | None], None]:
         """A sink bound to this one incarnation: what it brings later is dropped when another has taken over."""

@@ -59,5 +59,6 @@ def unresolved(tx: Transaction, record: ExecutionRecord) -> tuple[Unresolved, ..
     """The effects that were started, have no outcome on record, and may not be repeated without asking."""
     lost = [Unresolved(subject="model")] if record.llm_call_id is not None and not record.run_model else []
     if record.batch_call_id is not None:
-        lost += [unresolved_tool(row) for row in asked(tx.tools.of_execution(record.execution_id, record.batch_call_id))]
+        rows = tx.tools.of_execution(record.execution_id, record.batch_call_id)
+        lost += [unresolved_tool(row) for row in asked(rows)]
     return tuple(lost)

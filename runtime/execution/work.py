@@ -51,8 +51,8 @@ class Workshop:
 
     # models -------------------------------------------------------------------------------------------------
 
-    def call_model(self, effect: CallModel, provider: Provider, post: Post) -> None:
-        """Let a model call go as a task."""
+    def call_model(self, effect: CallModel, provider: Callable[[], Provider], post: Post) -> None:
+        """Let a model call go as a task. A provider that cannot even be made or called is a call that failed."""
         request, revision = effect.request, effect.revision
         name = request.call_id
 
@@ -60,14 +60,17 @@ class Workshop:
             self._running.pop(name, None)
             if error is None:
                 try:
-                    normal = normalise(answer, provider.name)
+                    normal = normalise(answer, provider().name)
                     return post("llm_completed", LlmCompleted(name, revision, normal), None, name)
                 except ModelError as malformed:
                     error = malformed
             safe = isinstance(error, ModelError) and error.retry_safe
             return post("llm_failed", LlmFailed(name, revision, _info(error), safe), None, name)
 
-        self._running[name] = (self._environment.spawn(provider.complete(request), ended), None)
+        def call() -> Any:
+            return provider().complete(request)
+
+        self._start(name, True, call, call, ended)
 
     # tools --------------------------------------------------------------------------------------------------
 

@@ -108,7 +108,11 @@ class SimulatedEnvironment:
 
     def spawn(self, work: Coroutine[Any, Any, T], done: Done[T]) -> asyncio.Task[T]:
         """As a task of the virtual loop."""
-        task = self._loop.create_task(work)
+
+        async def run() -> T:
+            return await work
+
+        task = self._loop.create_task(run())
         self._tasks.add(task)
 
         def ended(task: asyncio.Task[T]) -> None:

@@ -86,10 +86,13 @@ class World:
 
     # processes ----------------------------------------------------------------------------------------------
 
-    def open(self, *agents: Agent, **options: Any) -> Process:
-        """A new process, with other definitions or options than the world's where they are given."""
+    def open(self, *agents: Agent, watch: bool = True, **options: Any) -> Process:
+        """A new process, with other definitions or options than the world's where they are given.
+
+        `watch` false registers the definitions as they are: their tools and models are not counted then.
+        """
         pid = len(self.processes) + 1
-        known = tuple(watched(agent, self) for agent in agents or self.agents)
+        known = tuple(watched(agent, self) if watch else agent for agent in agents or self.agents)
         process = Process(
             self, self.store, self.clock, f"p{pid}-", pid, known, self._shuffle, {**self._options, **options}
         )

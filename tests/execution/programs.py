@@ -38,8 +38,8 @@ async def slow() -> str:
 
 def clerk(**options: Any) -> Agent:
     """Three calls in one answer: free, approved and replayed, slow and asked about; then the output."""
-    script = [calls(call("add", a=1, b=2), call("pay", cents=500), call("slow")), "all done"]
-    return Agent(name="clerk", model=scripted(script, record=False), tools=[add, pay, slow], **options)
+    three = calls(call("add", a=1, b=2), call("pay", cents=500), call("slow"))
+    return Agent(name="clerk", model=scripted([three, "all done"], record=False), tools=[add, pay, slow], **options)
 
 
 @attrs.frozen

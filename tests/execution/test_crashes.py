@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from execution.programs import Seen, clerk, run, single_faults
 from pawl import Agent
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.world import World
 
-from execution.programs import clerk, run, single_faults
 
-
-def undisturbed(agent: Agent) -> tuple[object, list[Fault]]:
+def undisturbed(agent: Agent) -> tuple[Seen, list[Fault]]:
     with World(agent) as world:
         result, client = run(world, agent)
         assert client.asked == []

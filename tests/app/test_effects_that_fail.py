@@ -1,0 +1,117 @@
+"""What cannot even be started fails the run; nothing hangs, and nothing is left half done."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from pawl import Agent, Completed, Failed, ModelAnswer, ModelRequest, call, scripted, tool
+from pawl.runtime.simulation.world import World
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+class Provider:
+    """A provider whose `complete` is as wrong as a test likes."""
+
+    name = "broken"
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def complete(self, request: ModelRequest) -> Any:
+        return self._answer(request)
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def raises(request: ModelRequest) -> Any:
+    raise RuntimeError("no network")
+
+
+def returns_text(request: ModelRequest) -> Any:
+    return "not awaitable"
+
+
+@pytest.mark.parametrize(("answer", "error"), [(raises, "RuntimeError"), (returns_text, "TypeError")])
+def test_a_provider_that_is_no_coroutine_function_fails_the_run(answer: Any, error: str) -> None:
+    agent = Agent(name="a", model=Provider(answer))
+    with World() as world:
+        # Not watched: the provider has to be met as it is.
+        process = world.open(agent, watch=False)
+        rest = process.do(process.runtime.run(agent, "go"), within=60)
+        assert isinstance(rest, Failed)
+        assert rest.error.type == error
+        assert world.root("a").owner is None
+
+
+def test_a_model_without_its_sdk_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.delitem(sys.modules, "pawl.runtime.llm.openai", raising=False)
+    agent = Agent(name="a", model="openai:gpt-5")
+    with World(agent) as world:
+        process = world.open()
+        rest = process.do(process.runtime.run(agent, "go"), within=60)
+        assert isinstance(rest, Failed)
+        assert rest.error.type == "ModelError"
+        assert "pip install" in rest.error.message
+
+
+def test_a_full_pool_is_the_call_s_error_and_the_model_is_told() -> None:
+    agent = Agent(name="a", model=scripted([call("add", a=1, b=2), "sorry"]), tools=[add])
+    with World(agent) as world:
+        process = world.open()
+        world.fault("tool_dispatch", "hold_reply")
+        execution = process.begin(process.runtime.run(agent, "go"))
+        world.settle()
+        process.environment.full = True
+        world.release("tool_dispatch")
+        assert isinstance(world.wait(execution, within=60), Completed)
+        (row,) = world.rows(world.records()[0].execution_id)
+        assert row.error is not None
+        assert row.error.type == "Backpressure"
+        assert world.witness.effects == {}
+
+
+def test_a_full_pool_where_the_transcript_is_read_fails_the_run() -> None:
+    agent = Agent(name="a", model=scripted(["first", "second"]))
+    with World(agent) as world:
+        process = world.open()
+        assert isinstance(process.do(process.runtime.run(agent, "go")), Completed)
+        process.environment.full = True
+        rest = process.do(process.runtime.run(agent, "again"), within=60)
+        assert isinstance(rest, Failed)
+        assert rest.error.type == "Backpressure"
+
+
+def test_an_effect_that_cannot_be_carried_out_at_all_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Agent(name="a", model=scripted(["hello"]))
+    with World(agent) as world:
+        process = world.open()
+        keeper = process.runtime._host.keeper
+        monkeypatch.setattr(keeper, "_load_context", None)
+        assert isinstance(process.do(process.runtime.run(agent, "go")), Completed)
+        rest = process.do(process.runtime.run(agent, "again"), within=60)
+        assert isinstance(rest, Failed)
+        assert rest.error.type == "TypeError"
+
+
+def test_an_answer_that_is_no_answer_fails_the_run() -> None:
+    async def wrong(request: ModelRequest) -> Any:
+        return {"text": "a dict"}
+
+    async def good(request: ModelRequest) -> ModelAnswer:
+        return ModelAnswer("hello")
+
+    for answer, kind in ((wrong, Failed), (good, Completed)):
+        agent = Agent(name="a", model=Provider(answer))
+        with World(agent) as world:
+            process = world.open()
+            assert isinstance(process.do(process.runtime.run(agent, "go"), within=60), kind)
