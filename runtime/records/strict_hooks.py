@@ -267,7 +267,7 @@ def _keys_fault(expected: set[str], found: set[str]) -> str:
 
 def _write_record(declared: type[Any]) -> Write:
     attrs.resolve_types(declared)
-    fields = list(attrs.fields(declared))
+    fields = sorted(attrs.fields(declared), key=lambda field: field.name)  # canonical already: nothing left to sort
     hooks: dict[str, Any] = {field.name: override(unstruct_hook=writer_of(field.type)) for field in fields}
     unstructure = make_dict_unstructure_fn_from_attrs(fields, declared, _CONVERTER, {}, **hooks)
 

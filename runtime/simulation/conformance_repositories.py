@@ -16,6 +16,7 @@ from pawl.runtime.records.errors import (
     IdConflict,
     InvalidArguments,
     StoreCorrupt,
+    WrongAgent,
 )
 from pawl.runtime.records.executions import StopIntent
 from pawl.runtime.records.journal import Content, JournalKind
@@ -148,6 +149,8 @@ class RepositoriesConformance(Conformance):
             done(store, lambda tx: _start(tx, "a", "e"))
             refusal(store, lambda tx: tx.journal.append("none", 0, [an_entry()]), AgentNotFound)
             refusal(store, lambda tx: tx.journal.append("a", 0, [stranger]), ExecutionNotFound)
+            done(store, lambda tx: _start(tx, "b", "of-b"))
+            refusal(store, lambda tx: tx.journal.append("a", 0, [an_entry(execution_id="of-b")]), WrongAgent)
             refusal(store, lambda tx: tx.journal.append("a", 0, [unfit]), CodecError)
 
     def test_a_run_sees_the_messages_of_runs_that_ended_well_and_its_own(self, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pawl.runtime.records.errors import (
     ExecutionNotFound,
     IdConflict,
     StoreCorrupt,
+    WrongAgent,
 )
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopIntent
 from pawl.runtime.records.journal import MESSAGE_KINDS, Content, JournalEntry, JournalKind, JournalRecord
@@ -173,6 +174,8 @@ class _Journal(_Repository):
             raise StoreCorrupt(f"the journal of agent {agent_id!r} is at {last}, not at {position}")
         for place, entry in enumerate(entries, position + 1):
             _known_execution(tables, entry.execution_id)
+            if _record(tables, entry.execution_id).agent_id != agent_id:
+                raise WrongAgent(f"execution {entry.execution_id!r} is not one of agent {agent_id!r}")
             if entry.content is not None:
                 _Contents(tables).put(entry.content)
             digest = None if entry.content is None else entry.content.digest
@@ -224,6 +227,8 @@ class _Executions(_Repository):
         before = self.get(record.execution_id)
         if before is None or before.revision != expected_revision:
             return False
+        if _identity(before) != _identity(record):
+            raise IdConflict(f"execution {record.execution_id!r} can not change its agent, start id or creation time")
         self._write(record, awaiting)
         return True
 
@@ -291,6 +296,8 @@ class _Tools(_Repository):
             if row.tool_invocation_id not in tables.tools:
                 before = tables.tools_of.get(row.execution_id, ())
                 tables.put(tables.tools_of, row.execution_id, (*before, row.tool_invocation_id))
+            elif _call(decode(tables.tools[row.tool_invocation_id], ToolRow)) != _call(row):
+                raise IdConflict(f"tool invocation {row.tool_invocation_id!r} belongs to another model call")
             tables.put(tables.tools, row.tool_invocation_id, encode(row))
 
     def get(self, tool_invocation_id: str) -> ToolRow | None:
@@ -338,6 +345,14 @@ def _record(tables: _Tables, execution_id: str) -> ExecutionRecord:
 
 def _age(row: tuple[ExecutionRecord, Awaiting | None]) -> tuple[float, str]:
     return row[0].created_at, row[0].execution_id
+
+
+def _identity(record: ExecutionRecord) -> tuple[str, str, float]:
+    return record.agent_id, record.start_id, record.created_at
+
+
+def _call(row: ToolRow) -> tuple[str, str]:
+    return row.execution_id, row.llm_call_id
 
 
 def _known_agent(tables: _Tables, agent_id: str) -> None:

@@ -57,7 +57,7 @@ class Journal(Protocol):
 
     def append(self, agent_id: str, position: int, entries: Sequence[JournalEntry]) -> None:
         """Append after `position`, with their contents. Raises StoreCorrupt when `position` is not the last one,
-        AgentNotFound, ExecutionNotFound (insert the execution first)."""
+        AgentNotFound, ExecutionNotFound (insert the execution first), WrongAgent (it is another's)."""
 
     def read(self, agent_id: str, after: int = 0, limit: int = 1000) -> Sequence[JournalRecord]:
         """Records after a position, in order, bodies included."""
@@ -84,7 +84,8 @@ class Executions(Protocol):
 
     def save(self, record: ExecutionRecord, expected_revision: int, awaiting: Awaiting | None = None) -> bool:
         """Replace the record if its stored revision is `expected_revision`; False when it is not. Raises AgentBusy
-        when it would be the agent's second nonterminal one."""
+        when it would be the agent's second nonterminal one, IdConflict when its agent, start id or creation time is
+        another one."""
 
     def rest(self, execution_id: str, awaiting: Awaiting | None) -> None:
         """Note what an execution at rest waits for; own column, no revision. Raises ExecutionNotFound."""
@@ -107,7 +108,8 @@ class Tools(Protocol):
     """Rows of tool calls."""
 
     def put(self, rows: Sequence[ToolRow]) -> None:
-        """Insert or replace rows by tool_invocation_id. Raises ExecutionNotFound."""
+        """Insert or replace rows by tool_invocation_id. Raises ExecutionNotFound, IdConflict when the row belongs to
+        another execution or model call."""
 
     def get(self, tool_invocation_id: str) -> ToolRow | None:
         """One row, or None."""

@@ -14,6 +14,8 @@ from pawl.runtime.store.sqlite_rows import Rows, decoded
 
 _BEHIND = "SELECT created_at, execution_id FROM executions WHERE execution_id = ?"
 
+_ROW = "WHERE execution_id = ? AND revision = ? AND agent = ? AND start_id = ? AND created_at = ?"
+
 _ADOPTABLE = """
     SELECT e.record, e.created_at, e.execution_id
     FROM executions e INDEXED BY {} JOIN agents a ON a.id = e.agent LEFT JOIN owners o ON o.owner_id = a.owner
@@ -45,18 +47,18 @@ class SqliteExecutions:
         except sqlite3.IntegrityError as error:
             raise self._conflict(record, agent) or error from error
         assert made.lastrowid is not None
-        self._rows.executions[record.execution_id] = made.lastrowid
+        self._rows.executions[record.execution_id] = (made.lastrowid, agent)
         self._note_request(record)
 
     def get(self, execution_id: str) -> ExecutionRecord | None:
         """The record, or None."""
         found = self._rows.execute(
-            "SELECT id, record FROM executions WHERE execution_id = ?", (execution_id,)
+            "SELECT id, agent, record FROM executions WHERE execution_id = ?", (execution_id,)
         ).fetchone()
         if found is None:
             return None
-        self._rows.executions[execution_id] = found[0]
-        return decoded(found[1], ExecutionRecord, execution_id, "execution_id")
+        self._rows.executions[execution_id] = found[:2]
+        return decoded(found[2], ExecutionRecord, execution_id, "execution_id")
 
     def of_start(self, agent_id: str, start_id: str) -> ExecutionRecord | None:
         """The record that a caller's start id made, or None."""
@@ -78,35 +80,41 @@ class SqliteExecutions:
         return record if record.request is not None and record.request.id == request_id else None
 
     def save(self, record: ExecutionRecord, expected_revision: int, awaiting: Awaiting | None = None) -> bool:
-        """Replace the record if its stored revision is `expected_revision`; False when it is not."""
-        key, text = record.execution_id, encode(record)
-        due = due_at(record, awaiting)
+        """Replace the record if its stored revision is `expected_revision`; False when it is not. Raises AgentBusy,
+        IdConflict when it is another agent's, or of another start.
+        """
+        text, due = encode(record), due_at(record, awaiting)
+        row = (record.execution_id, expected_revision, *self._identity(record))
         # Most barriers change no indexed column, and SQLite rewrites the index of every column that it is told to set.
         done = self._rows.execute(
-            "UPDATE executions SET revision = ?, record = ? "
-            "WHERE execution_id = ? AND revision = ? AND status = ? AND awaiting IS ? AND due IS ?",
-            (record.revision, text, key, expected_revision, record.status, awaiting, due),
+            f"UPDATE executions SET revision = ?, record = ? {_ROW} AND status = ? AND awaiting IS ? AND due IS ?",
+            (record.revision, text, *row, record.status, awaiting, due),
         ).rowcount
         if not done:
-            done = self._save_all(record, text, expected_revision, awaiting, due)
-        if done:
-            self._note_request(record)
-        return bool(done)
+            columns = (record.status, is_open(record), awaiting, due, record.revision, text)
+            done = self._save_all(columns, row)
+        if not done:
+            return self._not_saved(record, expected_revision)
+        self._note_request(record)
+        return True
 
-    def _save_all(
-        self, record: ExecutionRecord, text: str, expected: int, awaiting: Awaiting | None, due: float | None
-    ) -> int:
+    def _save_all(self, columns: tuple[Any, ...], row: tuple[Any, ...]) -> int:
         try:
             return self._rows.execute(
-                "UPDATE executions SET status = ?, open = ?, awaiting = ?, due = ?, revision = ?, record = ? "
-                "WHERE execution_id = ? AND revision = ?",
-                (
-                    *(record.status, is_open(record), awaiting, due, record.revision, text),
-                    *(record.execution_id, expected),
-                ),
+                f"UPDATE executions SET status = ?, open = ?, awaiting = ?, due = ?, revision = ?, record = ? {_ROW}",
+                (*columns, *row),
             ).rowcount
         except sqlite3.IntegrityError as error:
-            raise self._busy(self._rows.agent(record.agent_id)) or error from error
+            raise self._busy(row[2]) or error from error
+
+    def _not_saved(self, record: ExecutionRecord, expected_revision: int) -> bool:
+        before = self.get(record.execution_id)
+        if before is not None and before.revision == expected_revision:
+            raise IdConflict(f"execution {record.execution_id!r} can not change its agent, start id or creation time")
+        return False
+
+    def _identity(self, record: ExecutionRecord) -> tuple[int | None, str, float]:
+        return self._rows.known_agent(record.agent_id), record.start_id, record.created_at
 
     def rest(self, execution_id: str, awaiting: Awaiting | None) -> None:
         """Note what an execution at rest waits for. Raises ExecutionNotFound."""
@@ -158,11 +166,11 @@ class SqliteExecutions:
         if record.request is not None:
             self._rows.execute(
                 "INSERT INTO requests VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (record.request.id, self._rows.execution(record.execution_id)),
+                (record.request.id, self._rows.execution(record.execution_id)[0]),
             )
 
     def _conflict(self, record: ExecutionRecord, agent: int) -> Exception | None:
-        if self._rows.known_execution(record.execution_id) is not None:
+        if self.get(record.execution_id) is not None:
             return IdConflict(f"execution id {record.execution_id!r} is taken; use a new id for new work")
         if self.of_start(record.agent_id, record.start_id) is not None:
             return IdConflict(f"start id {record.start_id!r} was used before; use a new id for new work")

@@ -11,6 +11,10 @@
    else runs, read-backs included, a new one *seals* the log: it commits a row of its own, which overwrites those pages
    unless they have been taken, and then tries to move the whole log into the database file (for logs whose sync
    failed). From then on what a read-back sees stays so. Until the seal is on disk, every operation is Unavailable.
+
+Measured against a bare program that appends one row of 2 KB and updates another per commit: a tool outcome takes 1.3
+times as long, a provider dispatch 1.5 times, a tool dispatch, which changes nine pages, twice; in groups of 64 each of
+them takes less than half. `atomic` costs 7 µs where bare SAVEPOINT and RELEASE cost 2: a tenth of a grouped operation.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pawl.runtime.records.errors import StoreCorrupt
+from pawl.runtime.records.errors import StoreCorrupt, WrongAgent
 from pawl.runtime.records.journal import MESSAGE_KINDS, Content, JournalEntry, JournalKind, JournalRecord
 from pawl.runtime.records.strict_json import decode_json, encode_json
 from pawl.runtime.store.rules import VISIBLE, digest_key
@@ -57,7 +57,9 @@ class SqliteJournal:
         self._rows = rows
 
     def append(self, agent_id: str, position: int, entries: Sequence[JournalEntry]) -> None:
-        """Append after `position`, with their contents. Raises StoreCorrupt when `position` is not the last one."""
+        """Append after `position`, with their contents. Raises StoreCorrupt when `position` is not the last one,
+        AgentNotFound, ExecutionNotFound, WrongAgent.
+        """
         rows = self._rows
         agent = rows.agent(agent_id)
         (last,) = rows.execute("SELECT max(position) FROM journal WHERE agent = ?", (agent,)).fetchone()
@@ -66,9 +68,12 @@ class SqliteJournal:
         for place, entry in enumerate(entries, position + 1):
             content = None if entry.content is None else content_row(rows, entry.content)
             meta = encode_json(entry.meta, "journal.meta") if entry.meta else None
+            execution, of = rows.execution(entry.execution_id)
+            if of != agent:
+                raise WrongAgent(f"execution {entry.execution_id!r} is not one of agent {agent_id!r}")
             rows.execute(
                 "INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (agent, place, rows.execution(entry.execution_id), entry.kind.value, entry.at, content, meta),
+                (agent, place, execution, entry.kind.value, entry.at, content, meta),
             )
 
     def read(self, agent_id: str, after: int = 0, limit: int = 1000) -> Sequence[JournalRecord]:

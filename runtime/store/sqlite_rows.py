@@ -17,7 +17,8 @@ class Rows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.execute = connection.execute
         self.agents: dict[str, int] = {}
-        self.executions: dict[str, int] = {}
+        self.executions: dict[str, tuple[int, int]] = {}
+        """By id: the row numbers of the execution and of its agent."""
 
     def forget(self) -> None:
         """Start anew."""
@@ -26,33 +27,30 @@ class Rows:
 
     def agent(self, agent_id: str) -> int:
         """The row number of an agent. Raises AgentNotFound."""
-        row = self.agents.get(agent_id) or self.known_agent(agent_id)
+        row = self.known_agent(agent_id)
         if row is None:
             raise AgentNotFound(f"there is no agent {agent_id!r}; `open` or `create` it first")
         return row
 
     def known_agent(self, agent_id: str) -> int | None:
         """The row number of an agent, or None."""
-        return self._look_up("SELECT id FROM agents WHERE agent_id = ?", agent_id, self.agents)
-
-    def execution(self, execution_id: str) -> int:
-        """The row number of an execution. Raises ExecutionNotFound."""
-        row = self.executions.get(execution_id) or self.known_execution(execution_id)
+        row = self.agents.get(agent_id)
         if row is None:
-            raise ExecutionNotFound(f"there is no execution {execution_id!r}; insert it before what belongs to it")
+            found = self.execute("SELECT id FROM agents WHERE agent_id = ?", (agent_id,)).fetchone()
+            if found is not None:
+                (row,) = found
+                self.agents[agent_id] = row
         return row
 
-    def known_execution(self, execution_id: str) -> int | None:
-        """The row number of an execution, or None."""
-        return self._look_up("SELECT id FROM executions WHERE execution_id = ?", execution_id, self.executions)
-
-    def _look_up(self, query: str, name: str, known: dict[str, int]) -> int | None:
-        found = self.execute(query, (name,)).fetchone()
+    def execution(self, execution_id: str) -> tuple[int, int]:
+        """The row numbers of an execution and of its agent. Raises ExecutionNotFound."""
+        found = self.executions.get(execution_id)
         if found is None:
-            return None
-        row: int = found[0]
-        known[name] = row
-        return row
+            found = self.execute("SELECT id, agent FROM executions WHERE execution_id = ?", (execution_id,)).fetchone()
+            if found is None:
+                raise ExecutionNotFound(f"there is no execution {execution_id!r}; insert it before what belongs to it")
+            self.executions[execution_id] = found
+        return found
 
 
 def decoded(text: str, record: type[T], key: str, attribute: str) -> T:

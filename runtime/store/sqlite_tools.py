@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 import zlib
 from collections.abc import Sequence
 
 from pawl.runtime.records.approvals import Receipt
 from pawl.runtime.records.codec import decode, encode
-from pawl.runtime.records.errors import AlreadyDecided
+from pawl.runtime.records.errors import AlreadyDecided, IdConflict
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.sqlite_rows import Rows, decoded
+
+_SELECT = "SELECT record FROM tools WHERE execution = (SELECT id FROM executions WHERE execution_id = ?)"
 
 
 class SqliteTools:
@@ -19,18 +22,23 @@ class SqliteTools:
         self._rows = rows
 
     def put(self, rows: Sequence[ToolRow]) -> None:
-        """Insert or replace rows by tool_invocation_id. Raises ExecutionNotFound."""
+        """Insert or replace rows by tool_invocation_id. Raises ExecutionNotFound, IdConflict."""
         for row in sorted(rows, key=_index):
+            key = (row.tool_invocation_id, self._rows.execution(row.execution_id)[0], _call(row.llm_call_id))
             text = encode(row)
             done = self._rows.execute(
-                "UPDATE tools SET record = ? WHERE tool_invocation_id = ?", (text, row.tool_invocation_id)
+                "UPDATE tools SET record = ? WHERE tool_invocation_id = ? AND execution = ? AND call = ?", (text, *key)
             )
             if not done.rowcount:
-                execution = self._rows.execution(row.execution_id)
-                self._rows.execute(
-                    "INSERT INTO tools (tool_invocation_id, execution, call, record) VALUES (?, ?, ?, ?)",
-                    (row.tool_invocation_id, execution, _call(row.llm_call_id), text),
-                )
+                self._insert(row, key, text)
+
+    def _insert(self, row: ToolRow, key: tuple[str, int, int], text: str) -> None:
+        try:
+            self._rows.execute(
+                "INSERT INTO tools (tool_invocation_id, execution, call, record) VALUES (?, ?, ?, ?)", (*key, text)
+            )
+        except sqlite3.IntegrityError as error:
+            raise IdConflict(f"tool invocation {row.tool_invocation_id!r} belongs to another model call") from error
 
     def get(self, tool_invocation_id: str) -> ToolRow | None:
         """One row, or None."""
@@ -41,13 +49,10 @@ class SqliteTools:
 
     def of_execution(self, execution_id: str, llm_call_id: str | None = None) -> Sequence[ToolRow]:
         """The rows of an execution (of one model answer), in order of (creation, index)."""
-        execution = self._rows.known_execution(execution_id)
         if llm_call_id is None:
-            found = self._rows.execute("SELECT record FROM tools WHERE execution = ? ORDER BY id", (execution,))
+            found = self._rows.execute(f"{_SELECT} ORDER BY id", (execution_id,))
             return [decode(record, ToolRow) for (record,) in found]
-        found = self._rows.execute(
-            "SELECT record FROM tools WHERE execution = ? AND call = ? ORDER BY id", (execution, _call(llm_call_id))
-        )
+        found = self._rows.execute(f"{_SELECT} AND call = ? ORDER BY id", (execution_id, _call(llm_call_id)))
         rows = [decode(record, ToolRow) for (record,) in found]
         return [row for row in rows if row.llm_call_id == llm_call_id]
 

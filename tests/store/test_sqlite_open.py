@@ -52,7 +52,7 @@ def test_an_empty_file_is_taken(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match=r"the folder .*none does not exist; create it"):
+    with pytest.raises(StoreUnavailable, match=r"the folder .*none does not exist, or may not be entered; create it"):
         opened(tmp_path / "none" / "a.db")
 
 
