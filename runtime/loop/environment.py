@@ -6,11 +6,14 @@ Everything that is not a fold over values comes through here, so that a simulato
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import threading
 import time
 import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
+from pawl.runtime.loop.patience import Patience
 from pawl.runtime.loop.pool import Job, OffloadPool
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.store import process
@@ -69,6 +72,11 @@ class AsyncioEnvironment:
 
     def __init__(self, *, workers: int = 32, backlog: int = 10_000) -> None:
         self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._context = contextvars.copy_context()
+        # The loop's own list of what is ready; a loop that does not show it is never thought idle.
+        ready = getattr(self._loop, "_ready", (None,))
+        self.patience = Patience(lambda: not ready)
         self._pool = OffloadPool(workers, backlog)
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -90,7 +98,10 @@ class AsyncioEnvironment:
 
     def wake(self, callback: Callable[[], None]) -> None:
         """Thread-safe."""
-        self._loop.call_soon_threadsafe(callback)
+        if threading.get_ident() == self._thread:
+            self._loop.call_soon(callback, context=self._context)  # no system call to wake who is awake
+        else:
+            self._loop.call_soon_threadsafe(callback, context=self._context)
 
     def later(self, seconds: float, callback: Callable[[], None]) -> Cancellable:
         """On the loop's monotonic clock."""
@@ -101,7 +112,7 @@ class AsyncioEnvironment:
 
         def ended(value: T | None, error: BaseException | None) -> None:
             try:
-                self._loop.call_soon_threadsafe(done, value, error)
+                self._loop.call_soon_threadsafe(done, value, error, context=self._context)
             except RuntimeError:
                 return  # the loop is gone, and with it everything that could have used the result
 
@@ -109,19 +120,32 @@ class AsyncioEnvironment:
 
     def spawn(
         self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]
-    ) -> asyncio.Task[T]:
-        """As a task of the running loop."""
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
+    ) -> asyncio.Task[None]:
+        """As a task of the running loop, which calls `done` itself: a callback would come a turn of the loop later."""
+        begun = told = False
 
-        def ended(task: asyncio.Task[T]) -> None:
+        async def run() -> None:
+            nonlocal begun, told
+            begun = True
+            try:
+                value = await work
+            except BaseException as error:
+                done(None, error)
+                told = True
+                raise
+            done(value, None)
+            told = True
+
+        def ended(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)
-            if task.cancelled():
+            if not begun:  # cancelled before its first step
+                work.close()
                 done(None, asyncio.CancelledError())
-            else:
-                error = task.exception()
-                done(None if error is not None else task.result(), error)
+            elif told and not task.cancelled():
+                task.exception()  # seen; what `done` itself raises is left to be reported by asyncio
 
+        task = self._loop.create_task(run())
+        self._tasks.add(task)
         task.add_done_callback(ended)
         return task
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from pawl.runtime.loop.environment import Environment
+from pawl.runtime.loop.patience import Patience
 
 M = TypeVar("M")
 
@@ -17,11 +18,19 @@ _log = logging.getLogger("pawl.loop")
 class Inbox(Generic[M]):
     """Messages from any thread; `handle` gets them on the loop and awaits nothing.
 
-    A batch of answers from the store's thread wakes the loop once.
+    A batch of answers from the store's thread wakes the loop once. Where a message is to be expected `soon`, the loop
+    may wait for it with `patience` instead.
     """
 
-    def __init__(self, environment: Environment, handle: Callable[[M], None]) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        handle: Callable[[M], None],
+        patience: Patience | None = None,
+        soon: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._environment, self._handle = environment, handle
+        self._patience, self._soon = patience, soon
         self._messages: deque[M] = deque()
         self._awake = False
         self._closed = False
@@ -36,6 +45,8 @@ class Inbox(Generic[M]):
         if self._closed:
             return False
         self._messages.append(message)
+        if self._patience is not None and self._patience.tell():
+            return True
         # Two threads may both see False here and wake the loop twice: harmless. Neither can miss a wake-up, because
         # `_drain` clears the flag before it looks at the messages.
         if not self._awake:
@@ -46,13 +57,13 @@ class Inbox(Generic[M]):
                 return False
         return True
 
-    def _drain(self) -> None:
+    def _drain(self, *, again: bool = False) -> None:
         assert not self._draining, "the loop was re-entered while it was handling a message"
         self._awake = False
         self._draining = True
         try:
             self.deepest = max(self.deepest, len(self._messages))
-            while self._messages:
+            while self._messages or self._more_after_a_moment(again):
                 message = self._messages.popleft()
                 try:
                     self._handle(message)
@@ -60,6 +71,20 @@ class Inbox(Generic[M]):
                     _log.exception("a message could not be handled: %r", message)
         finally:
             self._draining = False
+
+    def _more_after_a_moment(self, again: bool) -> bool:
+        """Wait for what is expected soon; where the loop has other things to do, look once `again` after those."""
+        patience = self._patience
+        if patience is None or not self._soon() or not (again or patience.worthwhile()):
+            return False
+        if patience.idle():
+            return patience.wait(self._messages.__len__)
+        if not again:
+            self._environment.wake(self._look_again)
+        return False
+
+    def _look_again(self) -> None:
+        self._drain(again=True)
 
     def close(self) -> None:
         """Take nothing more; what is queued is dropped."""
