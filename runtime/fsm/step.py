@@ -240,30 +240,31 @@ def _settle(machine: Machine[S, E], run: _Run[S, C], source: S | None) -> Step[S
     raised: deque[Raise] = deque()
     hops, automatic = 0, False
     while True:
-        if automatic and run.rows:
+        begun, state, context, effects, payload, _, _ = run
+        if automatic and begun:
             hops += 1
             if hops > 4 * len(machine.states):
                 raise AutomaticLoop(machine.name, _cycle(rows))
-        rows += run.rows
+        rows += begun
         entered = run.entered
         if entered:
             taken = Taken.MOVED
             if source is not None and source in machine.timed:
                 out.append(Disarm(str(source)))
-        for effect in run.effects:
+        for effect in effects:
             if type(effect) is Raise:
                 raised.append(effect)
             else:
                 out.append(effect)
-        source = run.state
+        source = state
         automatic = entered and source in machine.automatic
         if automatic:
-            run = _first(machine, machine.automatic[source], source, run.context, run.payload)
+            run = _first(machine, machine.automatic[source], source, context, payload)
         elif raised:
             hops = 0
-            run = _deliver(machine, raised.popleft(), source, run.context)
+            run = _deliver(machine, raised.popleft(), source, context)
         else:
-            return _new(Step, (source, run.context, tuple(out), taken, tuple(rows)))  # type: ignore[no-any-return]
+            return _new(Step, (source, context, tuple(out), taken, tuple(rows)))  # type: ignore[no-any-return]
 
 
 def _deliver(machine: Machine[S, E], inner: Raise, state: S, context: C) -> _Run[S, C]:
