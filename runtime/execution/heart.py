@@ -154,18 +154,17 @@ class _Work:
 
     def settle(self, operation: str, name: str | None) -> None:
         """A physical operation or a submission has ended, whatever its result means."""
-        child = self.live.children.get(name) if name is not None else None
+        live, over = self.live, {operation}
+        child = live.children.get(name) if name is not None else None
         if child is not None and name is not None:
-            rest = child.invocation.unanswered - {operation}
-            child = attrs.evolve(child, invocation=replace(child.invocation, unanswered=rest))
-            self.live = replace(self.live, children={**self.live.children, name: child})
-        invocation = self.live.invocation
-        if operation in invocation.operations:
-            invocation = replace(invocation, operations=invocation.operations - {operation})
-        if operation in invocation.unanswered:
-            invocation = replace(invocation, unanswered=invocation.unanswered - {operation})
-        if invocation is not self.live.invocation:
-            self.live = replace(self.live, invocation=invocation)
+            rest = replace(child.invocation, unanswered=child.invocation.unanswered - over)
+            live = replace(live, children={**live.children, name: Child(child.state, rest)})
+        invocation = live.invocation
+        operations, unanswered = invocation.operations, invocation.unanswered
+        if operation in operations or operation in unanswered:
+            settled = replace(invocation, now=self.now, operations=operations - over, unanswered=unanswered - over)
+            live = replace(live, invocation=settled)
+        self.live = live
 
     def enter(self, state: AgentState, payload: object) -> None:
         step = enter(AGENT, state, self.live.invocation, payload)
