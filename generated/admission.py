@@ -14,7 +14,7 @@ cancelling         plain  admitted, stop stay · terminate -> terminalizing · r
                           release -> vacant · close -> recovery_required
 terminalizing      plain  admitted, stop stay · terminate -> terminalizing · rest -> suspended
                           release -> vacant · close -> recovery_required
-recovery_required  plain  adopt, resume -> resuming · release -> vacant
+recovery_required  plain  adopt, resume -> resuming · release -> vacant · close stay
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Final, Protocol
 from pawl.runtime.fsm.table import EventInfo, Kind, Machine, Row, StateInfo, Unhandled
 
 SPEC_VERSION: Final = 1
-SPEC_HASH: Final = "619abf4c588b3fc6f12c30c42537f62dc942698d35a2ce25ef9b029145c18cf1"
+SPEC_HASH: Final = "545957e3d5a0b78cd175ee78ca7b49c02ccf2b8bd0c358e4089e26025f630ac2"
 
 
 class State(StrEnum):
@@ -146,5 +146,6 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RECOVERY_REQUIRED, Event.ADOPT,     State.RESUMING,          line=34),
         Row(State.RECOVERY_REQUIRED, Event.RESUME,    State.RESUMING,          line=34),
         Row(State.RECOVERY_REQUIRED, Event.RELEASE,   State.VACANT,            line=41),
+        Row(State.RECOVERY_REQUIRED, Event.CLOSE,     None,                    line=43),
     ),
 )

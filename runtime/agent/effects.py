@@ -169,6 +169,16 @@ class Ended:
 
 
 @attrs.frozen
+class ReadAgain:
+    """Read the record of a closed execution again, and bring it as a reload."""
+
+
+@attrs.frozen
+class Reopened:
+    """A closed execution goes on from its record: its slot moves again, its children of before are over."""
+
+
+@attrs.frozen
 class Closed:
     """Fail closed: the slot stays taken, the handle raises OutcomeUnknown."""
 

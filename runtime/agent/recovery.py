@@ -9,7 +9,7 @@ import attrs
 from pawl.runtime.agent.barrier_steps import Effects, refusing
 from pawl.runtime.agent.batch import Batch, ChildFact
 from pawl.runtime.agent.calls import Calls
-from pawl.runtime.agent.effects import AtRest, RunProbe
+from pawl.runtime.agent.effects import AtRest, Reopened, RunProbe
 from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.outcomes import Outcomes
 from pawl.runtime.agent.payloads import ProbeAnswer, Recovered, Resolved, Stop
@@ -24,6 +24,9 @@ from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.rests import NeedsResolution, Unresolved, unresolved_tool
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.tools import ErrorInfo
+
+NOTHING_ON_RECORD = -1
+"""The revision of a record that was looked for and is not there."""
 
 LOST_CALLS = 3
 """Model calls of one answer that may be lost in a row before the run fails; they cost, and they are no iterations."""
@@ -40,7 +43,7 @@ class Recovery(Outcomes, Approvals, Calls):
 
     def nothing_on_record(self, payload: object) -> bool:
         """No such execution was ever admitted."""
-        return self.record.revision < 0
+        return self.record.revision == NOTHING_ON_RECORD
 
     def stop_on_record(self, payload: object) -> bool:
         """Somebody asked it to stop, and that was acknowledged."""
@@ -113,13 +116,26 @@ class Recovery(Outcomes, Approvals, Calls):
         return replace(self, answer=answer, draft=replace(self.draft, batch_call_id=stored.llm_call_id)), NOTHING
 
     def take_record(self, payload: Recovered) -> tuple[Self, Effects]:
-        """The record as it was read again."""
-        return self.found(payload), NOTHING
+        """The record as it was read again: what was known beside it is forgotten."""
+        fresh = type(self)(
+            session=self.session,
+            execution_id=self.execution_id,
+            agent_id=self.agent_id,
+            now=self.now,
+            counter=self.counter,
+            agent=self.agent,
+            record=self.record,
+            draft=self.record,
+            authority=self.authority,
+            held=self.held,
+        )
+        return fresh.found(payload), (Reopened(),)
 
     def found(self, payload: Recovered) -> Self:
         """This context over what was found: nothing that is on record is made up again."""
         record = payload.record
-        assert record is not None
+        if record is None:
+            return replace(self, record=replace(self.record, revision=NOTHING_ON_RECORD))
         batch = None
         if payload.tools and record.batch_call_id is not None:
             order = {name: place for place, name in enumerate(record.batch)}
@@ -131,7 +147,7 @@ class Recovery(Outcomes, Approvals, Calls):
                 ChildFact.stored(stored.row, stored.body, self._tells_model(stored.row.tool)) for stored in children
             )
             batch = Batch(record.batch_call_id, facts, record.on_rejection == "end") if facts else None
-        stop = Stop("cancel") if payload.intent is not None else self.stop
+        stop = Stop("cancel") if payload.intent is not None else None
         return replace(
             self,
             record=record,

@@ -6,7 +6,7 @@ from typing import Self
 
 from pawl.runtime.agent.barrier_steps import Effects
 from pawl.runtime.agent.batch import Rank
-from pawl.runtime.agent.effects import Closed, StopModel, Tell
+from pawl.runtime.agent.effects import Closed, ReadAgain, StopModel, Tell
 from pawl.runtime.agent.facts import NOTHING, Ending, Facts, error_info
 from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.barriers.answers import BarrierAnswer
@@ -114,6 +114,10 @@ class Stops(Facts):
             "`reload` reads the store again, and so does a new process"
         )
         return self, (Closed(closed),)
+
+    def read_again(self, payload: object) -> tuple[Self, Effects]:
+        """What is known here may be older than what is on record."""
+        return self, (ReadAgain(),)
 
     # delays -------------------------------------------------------------------------------------------------
 

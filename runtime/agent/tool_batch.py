@@ -151,9 +151,12 @@ class ToolBatch(Committing):
         """Let the calls go. Their barrier has committed, and this is the only place that dispatches."""
         assert self.batch is not None
         run = self._to_run()
-        batch = self.batch.ranked(Rank.DISPATCHED, *(child.row.tool_invocation_id for child in run))
+        names = [child.row.tool_invocation_id for child in run]
         told = tuple(Tell(child.row.tool_invocation_id, "dispatch", Dispatch(child.row.attempt + 1)) for child in run)
-        return replace(self, batch=batch), told
+        # The body's physical end is waited for even where nothing else is: it settles the operation of that name.
+        return replace(
+            self, batch=self.batch.ranked(Rank.DISPATCHED, *names), operations=self.operations.union(names)
+        ), told
 
     # results ------------------------------------------------------------------------------------------------
 

@@ -26,11 +26,10 @@ class Execution:
     def __init__(self, host: Host, execution_id: str) -> None:
         self._host, self.id = host, execution_id
         self._first: asyncio.Task[Rest] | None = None
-        if host.keeper.live(execution_id) is not None:
+        self._settled: asyncio.Future[Rest] | None = None
+        if host.keeper.live(execution_id) is not None and not host.closed(execution_id):
             # Registered now: a rest that comes before anybody awaits must not be missed.
-            self._settled: asyncio.Future[Rest] | None = host.keeper.waiting.rest(execution_id)
-        else:
-            self._settled = None
+            self._settled = host.keeper.waiting.rest(execution_id)
 
     def __await__(self) -> Generator[Any, None, Rest]:
         return self._rest().__await__()
@@ -60,7 +59,7 @@ async def next_rest(host: Host, execution_id: str) -> Rest:
     """The rest that an execution is at, or comes to: here, or in whatever process runs it."""
     wait = _LOOK
     while True:
-        host.keeper.check_open(execution_id)
+        host.check_open(execution_id)
         if host.keeper.live(execution_id) is not None:
             return await asyncio.shield(host.keeper.waiting.rest(execution_id))
         rest = await host.read(current_rest(execution_id))

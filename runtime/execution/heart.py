@@ -16,7 +16,7 @@ import attrs
 from pawl.generated import agent_invocation, tool_invocation
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.batch import Rank
-from pawl.runtime.agent.effects import Lost, Notify, Spawn, Tell
+from pawl.runtime.agent.effects import Lost, Notify, Reopened, Spawn, Tell
 from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.agent.tool_invocation import ToolInvocation
 from pawl.runtime.fsm.errors import UnhandledEvent
@@ -207,6 +207,9 @@ class _Work:
                     self._spawn(row)
                 case Tell(name, asked, payload):
                     self.inside.append((name, asked, payload))
+                case Reopened():
+                    self.live = replace(self.live, children={})
+                    self.effects.append(effect)
                 case Arm(state, due, seconds):
                     self.effects.append(ArmTimer(None, state, due, seconds))
                 case Disarm(state):

@@ -7,6 +7,7 @@ is decided about an execution is decided by the tables, inside the keeper, or in
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.payloads import Recovered, Stop
 from pawl.runtime.barriers.admission import Admission, AlreadyStarted
 from pawl.runtime.barriers.claim import Claimed, take_over
+from pawl.runtime.execution.heart import Live
 from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.execution.load import recovered
 from pawl.runtime.loop.environment import Environment
@@ -27,6 +29,7 @@ from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.errors import (
     AgentBusy,
     DefinitionChanged,
+    ExecutionNotFound,
     NotSuspended,
     OutcomeUnknown,
     PawlError,
@@ -37,10 +40,13 @@ from pawl.runtime.records.errors import Superseded as SupersededError
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
+from pawl.runtime.records.tools import ErrorInfo
 from pawl.runtime.store.answers import Answer, Committed, Refused, Superseded, Unavailable, Uncertain
 from pawl.runtime.store.port import Operation, Store
 
 T = TypeVar("T")
+
+_log = logging.getLogger("pawl.execution")
 
 _TRIES = 5
 _BACKOFF = 0.1
@@ -60,6 +66,8 @@ class Host:
         self.environment, self.store, self.keeper = environment, store, keeper
         self.owner, self.is_dead = owner, environment.is_dead
         self.definitions = definitions
+        self._reloading: set[str] = set()
+        keeper.read_again = self._reload_soon
 
     # the store, awaited -------------------------------------------------------------------------------------
 
@@ -282,14 +290,61 @@ class Host:
         return True
 
     async def reload(self, execution_id: str) -> None:
-        """Read the store again for an execution that was closed here. Raises Superseded when it was taken over."""
+        """Read the store again for an execution that was closed here, and go on from what it says.
+
+        Raises NotSuspended when it is not closed here, OutcomeUnknown while something that it started has not ended,
+        Superseded when it was taken over, StoreUnavailable.
+        """
         live = self.keeper.live(execution_id)
-        if live is None:
+        if live is None or execution_id in self._reloading:
             raise NotSuspended(f"execution {execution_id} is not closed in this process")
-        claimed = await self.ask(take_over(execution_id, self.owner, self.environment.now(), self.is_dead))
-        found = await self.read(recovered(execution_id))
-        authority = claimed.authority or live.invocation.authority
-        self.keeper.deliver(live, "reload", replace_authority(found, authority))
+        if not self.keeper.can(live, "reload"):
+            raise OutcomeUnknown(
+                f"execution {execution_id} cannot be read again yet: something that it started has not ended"
+            )
+        self._reloading.add(execution_id)
+        try:
+            self.keeper.deliver(live, "reload", await self._read_again(live))
+        except SupersededError as error:
+            owner = ErrorInfo("Superseded", error.owner or "")
+            self.keeper.deliver(live, "ownership_lost", Stop("lost", owner))
+            raise
+        except PawlError as error:
+            self.keeper.waiting.settle(execution_id, None, error)
+            raise
+        finally:
+            self._reloading.discard(execution_id)
+
+    async def _read_again(self, live: Live) -> Recovered:
+        name, before = live.execution_id, live.invocation.authority
+        try:
+            claimed = await self.ask(take_over(name, self.owner, self.environment.now(), self.is_dead))
+            found = await self.read(recovered(name))
+        except ExecutionNotFound:
+            return Recovered(None)
+        return replace_authority(found, claimed.authority or before)
+
+    def _reload_soon(self, execution_id: str) -> None:
+        """Where a closed execution was asked to stop: its intent is on record, and is found with the record."""
+
+        def reloaded(_: None, error: BaseException | None) -> None:
+            if error is not None:
+                _log.warning("execution %s could not be read again: %s", execution_id, error)
+
+        if execution_id not in self._reloading:
+            self.environment.spawn(self.reload(execution_id), reloaded)
+
+    def closed(self, execution_id: str) -> bool:
+        """Whether the execution is closed here, and is not being read again."""
+        return self.keeper.closed(execution_id) and execution_id not in self._reloading
+
+    def check_open(self, execution_id: str) -> None:
+        """Raises OutcomeUnknown for an execution that is closed here: nothing will come of waiting for it."""
+        if self.closed(execution_id):
+            raise OutcomeUnknown(
+                f"execution {execution_id} is closed in this process, what was written is not known; "
+                "`reload` reads the store again, and so does a new process"
+            )
 
 
 def replace_authority(found: Recovered, authority: Authority) -> Recovered:

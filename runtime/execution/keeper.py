@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from pawl.generated.admission import Event as Slot
-from pawl.generated.agent_invocation import State
+from pawl.generated.agent_invocation import MACHINE, State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.effects import (
@@ -27,7 +27,9 @@ from pawl.runtime.agent.effects import (
     Emit,
     Ended,
     LoadContext,
+    ReadAgain,
     ReadBack,
+    Reopened,
     RunProbe,
     RunTool,
     StopModel,
@@ -45,6 +47,7 @@ from pawl.runtime.execution.load import transcript
 from pawl.runtime.execution.registry import Registry
 from pawl.runtime.execution.waiting import Waiting
 from pawl.runtime.execution.work import Workshop
+from pawl.runtime.fsm.step import explain
 from pawl.runtime.llm.port import Provider
 from pawl.runtime.loop.environment import AsyncioEnvironment, Cancellable, Environment
 from pawl.runtime.loop.inbox import Inbox
@@ -83,6 +86,7 @@ class Keeper:
         self.waiting = Waiting(environment)
         patience = environment.patience if isinstance(environment, AsyncioEnvironment) else None
         self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(environment, self._handle, patience, self._answer_is_due)
+        self.read_again: Callable[[str], None] = _nobody
         self.dropped: dict[str, int] = {}
         self._provider, self._trace = provider, trace
         self._lives: dict[str, Live] = {}
@@ -93,14 +97,15 @@ class Keeper:
         """The live value of an execution, None when it is not run here."""
         return self._lives.get(execution_id)
 
-    def check_open(self, execution_id: str) -> None:
-        """Raises OutcomeUnknown for an execution that was closed here: nothing will come of waiting for it."""
+    def closed(self, execution_id: str) -> bool:
+        """Whether the execution was closed here: nothing of it moves until it is reloaded."""
         live = self._lives.get(execution_id)
-        if live is not None and live.state is State.RECOVERY_REQUIRED:
-            raise OutcomeUnknown(
-                f"execution {execution_id} is closed in this process, what was written is not known; "
-                "`reload` reads the store again, and so does a new process"
-            )
+        return live is not None and live.state is State.RECOVERY_REQUIRED
+
+    def can(self, live: Live, event: str) -> bool:
+        """Whether the tables have a row for `event` that would change something now."""
+        row = explain(MACHINE, live.state, live.invocation, event).row
+        return row is not None and (row.target is not None or bool(row.do))
 
     @property
     def executing(self) -> tuple[Live, ...]:
@@ -226,6 +231,11 @@ class Keeper:
                 if event is not None:
                     self.listeners.tell(event)
                 self.waiting.settle(live.execution_id, rest, error)
+            case ReadAgain():
+                self.read_again(live.execution_id)
+            case Reopened():
+                self.registry.move(invocation.agent_id, Slot.ADOPT)
+                self.registry.move(invocation.agent_id, Slot.ADMITTED)
             case Closed(error):
                 self.registry.move(invocation.agent_id, Slot.CLOSE)
                 self.waiting.settle(live.execution_id, None, error)
@@ -237,7 +247,7 @@ class Keeper:
         _log.exception("execution %s: an effect could not be carried out: %r", live.execution_id, effect)
         if live.execution_id in self._lives:
             child = effect.row.tool_invocation_id if isinstance(effect, Authorize | RunTool) else None
-            self._poster(live)("internal_error", error, child, None)
+            self._poster(live)("internal_error", error, child, child)
         else:
             closed = OutcomeUnknown(f"execution {live.execution_id} cannot be followed here any more: {error}")
             self.waiting.settle(live.execution_id, None, closed)
@@ -326,3 +336,7 @@ class Keeper:
         self._lives.pop(live.execution_id, None)
         for key in [key for key in self._timers if key[0] == live.session]:
             self._timers.pop(key).cancel()
+
+
+def _nobody(_: str) -> None:
+    """Whom a keeper tells before it has a host."""

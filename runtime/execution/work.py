@@ -95,7 +95,7 @@ class Workshop:
         def ended(text: str | None, error: BaseException | None) -> None:
             self._running.pop(name, None)
             outcome = _outcome(text, error, cancellation.is_set, max(0.0, self._environment.now() - started))
-            post("execution_completed", ToolEnded(name, row.attempt, outcome), name, None)
+            post("execution_completed", ToolEnded(name, row.attempt, outcome), name, name)
 
         self._start(
             name,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 T = TypeVar("T")
@@ -32,6 +32,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self, clock: Clock) -> None:
         self._virtual = clock
         self._blocked: float | None = 0.0
+        self._unstarted: set[Coroutine[Any, Any, Any]] = set()
         super().__init__(_NoInput(self._would_block))
         self.set_exception_handler(_report)
 
@@ -48,6 +49,25 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def due(self) -> float | None:
         """The time of the next timer, as seen by the last turn; None without one."""
         return None if self._blocked is None else self._virtual.time + self._blocked
+
+    def task(self, work: Awaitable[T]) -> asyncio.Task[T]:
+        """A task of anything that can be awaited; one that never gets its first turn is closed, and warns of nothing."""
+
+        def drop(_: object) -> None:
+            if isinstance(work, Coroutine) and work in self._unstarted:
+                self._unstarted.discard(work)
+                work.close()
+
+        async def run() -> T:
+            if isinstance(work, Coroutine):
+                self._unstarted.discard(work)
+            return await work
+
+        if isinstance(work, Coroutine):
+            self._unstarted.add(work)
+        task = self.create_task(run())
+        task.add_done_callback(drop)
+        return task
 
     def _would_block(self, seconds: float | None) -> None:
         self._blocked = seconds if seconds is None else max(0.0, seconds)
@@ -78,6 +98,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             coroutine = task.get_coro()
             if coroutine is not None:
                 coroutine.close()
+        for unstarted in self._unstarted:
+            unstarted.close()
         self.close()
 
 

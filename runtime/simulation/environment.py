@@ -108,11 +108,7 @@ class SimulatedEnvironment:
 
     def spawn(self, work: Coroutine[Any, Any, T], done: Done[T]) -> asyncio.Task[T]:
         """As a task of the virtual loop."""
-
-        async def run() -> T:
-            return await work
-
-        task = self._loop.create_task(run())
+        task = self._loop.task(work)
         self._tasks.add(task)
 
         def ended(task: asyncio.Task[T]) -> None:

@@ -70,12 +70,8 @@ class Process:
         """Start a call; it goes on whenever the world does."""
         if not self.alive:
             raise CallLost(f"process {self.name} is gone")
-
-        async def call() -> T:
-            return await work
-
         self.restless = True
-        return self.loop.create_task(call())
+        return self.loop.task(work)
 
     def do(self, work: Awaitable[T], *, within: float = 3600.0) -> T:
         """Run a call to its end, letting virtual time pass. Raises what it raises, CallLost, Stuck."""
