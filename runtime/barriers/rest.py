@@ -29,3 +29,14 @@ def let_go(
 def may_wait(tx: Transaction, execution_id: str, awaiting: Awaiting | None) -> Awaiting | None:
     """What the execution waits for: nothing when it was asked to stop, so that whoever looks next ends it."""
     return awaiting if awaiting is not None and tx.intents.get(execution_id) is None else None
+
+
+def give_back(agent_id: str, owner: str) -> Operation[None]:
+    """Own the agent no longer, if it is owned: for a claim whose outcome was not known."""
+
+    def run(tx: Transaction) -> None:
+        root = tx.agents.get(agent_id)
+        if root is not None and root.owner == owner:
+            tx.agents.save(replace(root, owner=None))
+
+    return run

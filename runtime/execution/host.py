@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import attrs
@@ -20,6 +21,7 @@ from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.payloads import Recovered, Stop
 from pawl.runtime.barriers.admission import Admission, AlreadyStarted
 from pawl.runtime.barriers.claim import Claimed, take_over
+from pawl.runtime.barriers.rest import give_back
 from pawl.runtime.execution.heart import Live
 from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.execution.load import recovered
@@ -50,6 +52,7 @@ _log = logging.getLogger("pawl.execution")
 
 _TRIES = 5
 _BACKOFF = 0.1
+_GIVE_BACK = 5.0
 
 
 class Host:
@@ -267,11 +270,22 @@ class Host:
                 self.keeper.registry.move(record.agent_id, Slot.RELEASE)
                 return None
             found = await self.read(recovered(record.execution_id))
-        except BaseException:
+        except BaseException as error:
             self.keeper.registry.move(record.agent_id, Slot.RELEASE)
+            if not isinstance(error, SupersededError | ExecutionNotFound):
+                # The claim may have been written: an agent that this process owns and does not run would wait for ever.
+                self.environment.spawn(self._give_back(record.agent_id), lambda *_: None)
             raise
         self.keeper.registry.move(record.agent_id, Slot.ADMITTED)
         return replace_authority(found, claimed.authority)
+
+    async def _give_back(self, agent_id: str) -> None:
+        """Own no agent that is not run here; tried until it is known, or somebody runs it after all."""
+        while self.keeper.registry.slot(agent_id) is None:
+            with suppress(PawlError):
+                await self.ask(give_back(agent_id, self.owner))
+                return
+            await self.pause(_GIVE_BACK)
 
     def _recovered(self, agent: Agent, found: Recovered) -> AgentInvocation:
         assert found.record is not None

@@ -23,6 +23,11 @@ class Listeners:
         self.failed: Callable[[Event, Exception], None] = lambda *_: None
         self.failures = 0
 
+    @property
+    def any(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._listeners)
+
     def add(self, listener: Listener) -> Callable[[], None]:
         """Add a listener; call the result to take it away again."""
         self._listeners.append(listener)

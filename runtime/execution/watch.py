@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
+
+import attrs
 
 from pawl.runtime.execution.host import Host
 from pawl.runtime.loop.environment import Cancellable
@@ -57,8 +60,17 @@ class Watch:
         if await host.read(_any_dead(host.is_dead)):
             # The adapter knows leases by their end; a process of this machine that is gone need not be waited for.
             await host.ask(bury(host.is_dead))
-        for record in await host.read(_adoptable(host.owner, host.environment.now(), resting)):
-            await self._adopt(record)
+        await self._adopt_all(lambda after: _adoptable(host.owner, host.environment.now(), after))
+        if resting and host.keeper.listeners.any:
+            await self._adopt_all(_resting)
+
+    async def _adopt_all(self, page: Callable[[str], Operation[_Page]]) -> None:
+        """Page by page, each page at once: their claims commit together."""
+        after: str | None = ""
+        while after is not None and not self._stopped:
+            found = await self._host.read(page(after))
+            await asyncio.gather(*(self._adopt(record) for record in found.records))
+            after = found.last
 
     async def _adopt(self, record: ExecutionRecord) -> None:
         try:
@@ -90,11 +102,26 @@ def _any_dead(is_dead: Callable[[Owner], bool]) -> Operation[bool]:
     return read
 
 
-def _adoptable(owner: str, now: float, resting: bool) -> Operation[list[ExecutionRecord]]:
-    def read(tx: Transaction) -> list[ExecutionRecord]:
-        found = list(tx.executions.adoptable(owner, now))
-        if resting:
-            found += [record for record, awaiting in tx.executions.list(open_only=True) if awaiting is not None]
-        return found
+@attrs.frozen
+class _Page:
+    """Some records, and the id to go on after; None when there are no more."""
+
+    records: Sequence[ExecutionRecord]
+    last: str | None
+
+
+def _adoptable(owner: str, now: float, after: str) -> Operation[_Page]:
+    def read(tx: Transaction) -> _Page:
+        records = tx.executions.adoptable(owner, now, after=after)
+        return _Page(records, records[-1].execution_id if records else None)
+
+    return read
+
+
+def _resting(after: str) -> Operation[_Page]:
+    def read(tx: Transaction) -> _Page:
+        rows = tx.executions.list(open_only=True, after=after)
+        waiting = [record for record, awaiting in rows if awaiting is not None]
+        return _Page(waiting, rows[-1][0].execution_id if rows else None)
 
     return read

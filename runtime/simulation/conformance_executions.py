@@ -164,6 +164,9 @@ class ExecutionsConformance(Conformance):
             assert _adoptable(store, 100.0) == ["e-gone", "e-late", "e-None"]
             assert _adoptable(store, 99.9) == ["e-gone", "e-None"]
             assert _adoptable(store, 100.0, limit=1) == ["e-gone"]
+            assert _adoptable(store, 100.0, after="e-gone") == ["e-late", "e-None"]
+            assert _adoptable(store, 100.0, after="e-None") == []
+            refusal(store, lambda tx: tx.executions.adoptable("me", 100.0, after="none"), ExecutionNotFound)
 
     def test_what_waits_can_be_adopted_when_its_time_has_come(self, tmp_path: Path) -> None:
         """That of the run, or while it waits for approval, that of the request."""
@@ -200,6 +203,6 @@ def _listed(
     return [record.execution_id for record, _ in found]
 
 
-def _adoptable(store: Store, now: float, limit: int = 100) -> list[str]:
-    found = done(store, lambda tx: tx.executions.adoptable("me", now, limit))
+def _adoptable(store: Store, now: float, limit: int = 100, after: str = "") -> list[str]:
+    found = done(store, lambda tx: tx.executions.adoptable("me", now, limit, after))
     return [record.execution_id for record in found]

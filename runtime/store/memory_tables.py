@@ -243,12 +243,10 @@ class _Executions(_Repository):
     def list(
         self, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
     ) -> Sequence[tuple[ExecutionRecord, Awaiting | None]]:
-        if after:
-            _known_execution(self._tables, after)
         rows = sorted(
             ((decode(text, ExecutionRecord), wait) for text, wait in self._tables.executions.values()), key=_age
         )
-        behind = next((_age(row) for row in rows if row[0].execution_id == after), None)
+        behind = self._behind(after)
         found = [
             row
             for row in rows
@@ -258,7 +256,7 @@ class _Executions(_Repository):
         ]
         return found[:limit]
 
-    def adoptable(self, owner_id: str, now: float, limit: int = 100) -> Sequence[ExecutionRecord]:
+    def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[ExecutionRecord]:
         found = []
         for execution_id in self._tables.open_of.values():
             text, awaiting = self._tables.executions[execution_id]
@@ -266,7 +264,14 @@ class _Executions(_Repository):
             due = due_at(record, awaiting)
             if (awaiting is None or (due is not None and due <= now)) and self._free(record.agent_id, owner_id, now):
                 found.append((record, awaiting))
-        return [record for record, _ in sorted(found, key=_age)][:limit]
+        behind = self._behind(after)
+        return [row[0] for row in sorted(found, key=_age) if behind is None or _age(row) > behind][:limit]
+
+    def _behind(self, after: str) -> tuple[float, str] | None:
+        if not after:
+            return None
+        _known_execution(self._tables, after)
+        return _age((_record(self._tables, after), None))
 
     def _free(self, agent_id: str, owner_id: str, now: float) -> bool:
         owner = decode(self._tables.agents[agent_id], AgentRoot).owner

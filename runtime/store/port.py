@@ -99,9 +99,10 @@ class Executions(Protocol):
         """Records in order of creation (created_at, id); `after` is the last id seen. Raises ExecutionNotFound when
         that one is gone."""
 
-    def adoptable(self, owner_id: str, now: float, limit: int = 100) -> Sequence[ExecutionRecord]:
+    def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[ExecutionRecord]:
         """Nonterminal records that wait for nothing and whose agent has no owner, or one whose lease ran out, or a
-        deadline of which has passed while they wait; those of `owner_id` itself not."""
+        deadline of which has passed while they wait; those of `owner_id` itself not. In order of creation, behind the
+        execution `after`. Raises ExecutionNotFound for that id."""
 
 
 class Tools(Protocol):

@@ -12,14 +12,16 @@ from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopInten
 from pawl.runtime.store.rules import due_at, is_open
 from pawl.runtime.store.sqlite_rows import Rows, decoded
 
-_BEHIND = "SELECT created_at, execution_id FROM executions WHERE execution_id = ?"
+_BEHIND = "SELECT created_at FROM executions WHERE execution_id = ?"
 
 _ROW = "WHERE execution_id = ? AND revision = ? AND agent = ? AND start_id = ? AND created_at = ?"
+_BEFORE_ALL = -1e300
 
 _ADOPTABLE = """
     SELECT e.record, e.created_at, e.execution_id
     FROM executions e INDEXED BY {} JOIN agents a ON a.id = e.agent LEFT JOIN owners o ON o.owner_id = a.owner
-    WHERE {} AND (a.owner IS NULL OR (a.owner <> :owner AND (o.owner_id IS NULL OR o.expires_at <= :now)))
+    WHERE {} AND (e.created_at, e.execution_id) > (:since, :after)
+    AND (a.owner IS NULL OR (a.owner <> :owner AND (o.owner_id IS NULL OR o.expires_at <= :now)))
 """
 _ADOPT = f"""
     {_ADOPTABLE.format("executions_open", "e.open = 1 AND e.awaiting IS NULL")} UNION ALL
@@ -147,20 +149,29 @@ class SqliteExecutions:
         if open_only:
             where.append("open = 1")
         if after:
-            behind = self._rows.execute(_BEHIND, (after,)).fetchone()
-            if behind is None:
-                raise ExecutionNotFound(f"there is no execution {after!r} to list after; begin again")
             where.append("(created_at, execution_id) > (?, ?)")
-            values.extend(behind)
+            values += [self._since(after), after]
         condition = f"WHERE {' AND '.join(where)} " if where else ""
         query = f"SELECT record, awaiting FROM executions {condition}ORDER BY created_at, execution_id LIMIT ?"
         found = self._rows.execute(query, (*values, limit))
         return [(decode(record, ExecutionRecord), awaiting) for record, awaiting in found]
 
-    def adoptable(self, owner_id: str, now: float, limit: int = 100) -> Sequence[ExecutionRecord]:
+    def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[ExecutionRecord]:
         """Nonterminal records that nobody drives: see the port."""
-        found = self._rows.execute(_ADOPT, {"owner": owner_id, "now": now, "limit": limit})
+        since = self._since(after)
+        values = {"owner": owner_id, "now": now, "limit": limit, "since": since, "after": after}
+        found = self._rows.execute(_ADOPT, values)
         return [decode(record, ExecutionRecord) for record, _, _ in found]
+
+    def _since(self, after: str) -> float:
+        """When the execution `after` was made; before everything for the empty name."""
+        if not after:
+            return _BEFORE_ALL
+        found = self._rows.execute(_BEHIND, (after,)).fetchone()
+        if found is None:
+            raise ExecutionNotFound(f"there is no execution {after!r} to list after; begin again")
+        since: float = found[0]
+        return since
 
     def _note_request(self, record: ExecutionRecord) -> None:
         if record.request is not None:

@@ -113,7 +113,7 @@ def test_open_work_is_found_through_the_partial_indexes(tmp_path: Path) -> None:
     SqliteTransaction(connection).executions.adoptable("me", 1.0)
     connection.set_trace_callback(None)
     plan = "\n".join(step for *_, step in connection.execute(f"EXPLAIN QUERY PLAN {statements[0]}"))
-    assert "USING INDEX executions_open (awaiting=?)" in plan
+    assert "USING INDEX executions_open (awaiting=?" in plan
     assert "USING INDEX executions_due (due<?)" in plan
     connection.close()
 
