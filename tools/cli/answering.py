@@ -121,6 +121,7 @@ def cancel(given: str, where: Where) -> None:
 
 def resolve(given: str, subject: str, outcome: Performed, result: str | None, error: str | None, where: Where) -> None:
     """Say what became of an effect."""
+    _check_resolution(outcome, result, error)
     found = _found(given, where)
     name = found.record.execution_id
     if found.state == "running":
@@ -137,6 +138,13 @@ def resolve(given: str, subject: str, outcome: Performed, result: str | None, er
         return
     out(f"resolved  {printable(subject)} {outcome}", "green")
     _tell_state(found, where)
+
+
+def _check_resolution(outcome: Performed, result: str | None, error: str | None) -> None:
+    if (result is not None) is not (outcome == "succeeded"):
+        raise Misuse("`succeeded` takes --result 'WHAT IT RETURNED', and nothing else does")
+    if (error is not None) is not (outcome == "failed"):
+        raise Misuse("`failed` takes --error 'WHY', and nothing else does")
 
 
 def _found(given: str, where: Where) -> Snapshot:
@@ -176,5 +184,5 @@ def _tell_state(found: Snapshot, where: Where) -> None:
     elif found.state == "running":
         out("recorded; the process that runs it goes on")
     else:
-        out("recorded; the run goes on in the next process that hosts its agent, within a second where one runs:")
-        out(f"    {where.ways.command('worker', 'MODULE')}")
+        out("recorded; a host of the agent goes on with the run, within a second where one is at work")
+        out(f"    go on  {where.ways.command('worker', 'MODULE')}")

@@ -13,7 +13,7 @@ import attrs
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.records.executions import ExecutionRecord
-from pawl.tools.cli.output import Misuse, debugging
+from pawl.tools.cli.output import Misuse
 
 
 @attrs.frozen
@@ -81,13 +81,9 @@ def _import(name: str) -> ModuleType:
 
 def _broken(name: str, error: BaseException) -> Misuse:
     """What went wrong in the user's own code, and where in it."""
-    if debugging():
-        traceback.print_exception(error)
-    place = ""
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if "importlib" not in frame.filename:
-            place = f" at {frame.filename}:{frame.lineno}"
-            break
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    theirs = [frame for frame in frames if frame.filename.startswith(str(Path.cwd()))]
+    place = "".join(f" at {frame.filename}:{frame.lineno}" for frame in (theirs or frames)[-1:])
     if isinstance(error, SyntaxError) and error.filename is not None:
         place = f" at {error.filename}:{error.lineno}"
         error = SyntaxError(error.msg)

@@ -49,7 +49,7 @@ def run(wish: Wish, db: str, json: bool) -> None:
     async def start(runtime: Runtime) -> Rest:
         execution = await runtime.start(agent, text, agent_id=wish.agent_id, id=wish.start_id, durable_context=context)
         started.append(execution.id)
-        teller.say(f"{'started':<18} {execution.id}  agent {wish.agent_id or agent.name}")
+        teller.say(f"{'run':<18} {execution.id}  agent {wish.agent_id or agent.name}")
         teller.follow(execution.id)
         return await execution
 

@@ -55,7 +55,8 @@ def lines(found: Snapshot, ways: Ways) -> Iterator[tuple[str, str]]:
     if found.tools:
         yield "", ""
         yield "tools", "bold"
-        yield from ((f"  {tool_words(stored)}", "") for stored in found.tools)
+        decided = {decision.tool_call_id: str(decision.verdict) for decision in record.decisions}
+        yield from ((f"  {tool_words(stored, decided.get(stored.row.tool_call_id))}", "") for stored in found.tools)
     yield "", ""
     yield from _now(found, ways)
 
@@ -73,14 +74,18 @@ def on_disk(found: Snapshot) -> Iterator[tuple[str, str]]:
     yield _fact("machine", f"{record.machine} {record.spec_hash[:12]}")
 
 
-def tool_words(stored: StoredTool) -> str:
-    """One tool row: the call, where it stands, and under which key it ran how often."""
+def tool_words(stored: StoredTool, verdict: str | None = None) -> str:
+    """One tool row: the call, where it stands, and under which key it ran how often.
+
+    A `verdict` on the pending request comes before the row, which is written when the call is let go.
+    """
     row = stored.row
     arguments = compact(row.arguments) if row.arguments is not None else printable(row.raw_arguments)
     ran = f", {span(row.duration)}" if row.duration else ""
     say = error_words(plain(row.error)) if row.error is not None else excerpt(stored.body or row.message)
+    status = f"{row.status}, {verdict}" if verdict is not None else row.status
     return (
-        f"{printable(row.tool_call_id)}  {printable(row.tool)} {arguments}  {row.status}, attempt {row.attempt}{ran}, "
+        f"{printable(row.tool_call_id)}  {printable(row.tool)} {arguments}  {status}, attempt {row.attempt}{ran}, "
         f"recovery {row.policy}, {row.idempotency_key}{f': {say}' if say else ''}"
     )
 

@@ -41,8 +41,8 @@ def _must_exist(store: Store, url: str) -> None:
     if store.info.adapter != "sqlite":
         return
     path = Path(store.info.place)
-    what = "an empty file" if path.is_file() and path.stat().st_size == 0 else None
-    if not path.exists() or what is not None:
-        where = f"{path} is {what or 'not there'}"
-        source = "" if url != DEFAULT_DB or "PAWL_DB" in os.environ else ", the default"
-        raise Misuse(f"{where}{source}: no store to look at; name one with --db or PAWL_DB (`pawl run` makes one)")
+    source = " (the default)" if url == DEFAULT_DB and "PAWL_DB" not in os.environ else ""
+    if not path.exists():
+        raise Misuse(f"there is no store at {path}{source}; name one with --db or PAWL_DB (`pawl run` makes one)")
+    if path.is_file() and path.stat().st_size == 0:
+        raise Misuse(f"{path}{source} is an empty file and no store; name one with --db or PAWL_DB")

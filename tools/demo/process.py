@@ -71,7 +71,7 @@ class Process:
                 raise DemoFailed(f"{self.name} did not come to '{what}' in {PATIENCE:.0f} s; see {self._log}") from None
             if line is None:
                 raise DemoFailed(f"{self.name} ended before '{what}': {self._last_words()}")
-            self._heard.append(json.loads(line))
+            self._heard.append(self._understood(line))
 
     def kill(self) -> int:
         """SIGKILL: it can do nothing about it, and nothing after it. The exit code, -9 on POSIX."""
@@ -95,6 +95,15 @@ class Process:
         for line in self._process.stdout:
             self._lines.put(line)
         self._lines.put(None)
+
+    def _understood(self, line: str) -> dict[str, Any]:
+        try:
+            heard = json.loads(line)
+        except ValueError:
+            heard = None
+        if not isinstance(heard, dict) or "what" not in heard:
+            raise DemoFailed(f"{self.name} said {line.strip()!r:.100}, which is nothing of the demo")
+        return heard
 
     def _last_words(self) -> str:
         said = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()

@@ -1,0 +1,275 @@
+"""`pawl run`, `worker`, `ls` and `show`: exit codes, JSON, and what other processes see."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.shell import CLERK, Shell, command, environment
+
+ENDINGS = '''\
+from pawl import Agent, ModelError, call, scripted, tool
+
+@tool(approval="reject")
+def forbidden() -> str:
+    """Nobody may."""
+    return ""
+
+@tool(on_error="fail")
+def broken() -> str:
+    """Breaks."""
+    raise RuntimeError("out of \\x1b[31mstock")
+
+done = Agent(name="done", model=scripted(["well\\x1b[2J done"]))
+failed = Agent(name="failed", model=scripted([call("broken")]), tools=[broken])
+rejected = Agent(name="rejected", model=scripted([call("forbidden")]), tools=[forbidden])
+'''
+
+
+@pytest.mark.parametrize(
+    ("agent", "code", "said"),
+    [("done", 0, "completed"), ("failed", 1, "failed"), ("rejected", 1, "rejected")],
+)
+def test_the_exit_code_says_how_a_run_ended(shell: Shell, agent: str, code: int, said: str) -> None:
+    shell.write("endings.py", ENDINGS)
+
+    ran = shell("run", f"endings:{agent}", "hello")
+
+    assert ran.code == code
+    assert f"\n{said}  x" in ran.out
+    assert shell("run", f"endings:{agent}", "hello", "--json", "--db", "other.db").json["rest"] == said
+
+
+def test_what_a_model_or_a_tool_says_cannot_move_the_cursor(shell: Shell) -> None:
+    shell.write("endings.py", ENDINGS)
+
+    told = [shell("run", "endings:done", "a\x1b]0;b"), shell("run", "endings:failed", "hello")]
+    told += [shell("show", shell("ls", "--json").json["executions"][place]["execution_id"]) for place in (0, 1)]
+    told.append(shell("ls"))
+
+    assert all(ran.code in (0, 1) for ran in told)
+    assert not any("\x1b" in ran.out + ran.err for ran in told)
+    assert "well\\x1b[2J done" in told[0].out
+    assert "a\\x1b]0;b" in told[4].out
+
+
+def test_the_same_start_id_is_the_same_run(shell: Shell) -> None:
+    first, _ = shell.started("--id", "r1")
+    again, _ = shell.started("--id", "r1")
+
+    assert again == first
+    assert len(shell("ls", "--json").json["executions"]) == 1
+
+
+def test_a_busy_agent_is_told_with_the_run_that_keeps_it(shell: Shell) -> None:
+    name, _ = shell.started()
+
+    ran = shell("run", "clerk", "more")
+
+    assert ran.code == 1
+    assert ran.err.startswith("pawl: the agent is busy with execution ")
+    assert name in ran.err
+
+
+def test_another_logical_agent_runs_beside_it(shell: Shell) -> None:
+    shell.started()
+    shell.started("--agent", "second")
+
+    assert {one["agent_id"] for one in shell("ls", "--json").json["executions"]} == {"clerk", "second"}
+    (line,) = shell("ls", "--json", "--agent", "second").json["executions"]
+    assert line["agent_id"] == "second"
+    assert shell("ls", "--json", "--agent", "third").json["executions"] == []
+
+
+def test_the_context_reaches_the_tools(shell: Shell) -> None:
+    _, request = shell.started("--context", '{"to": "ann"}')
+
+    assert "paid 500 to ann" in shell("approve", request, "--app", "clerk").out
+
+
+@pytest.mark.parametrize(("text", "why"), [("{", "is not JSON"), ("[1]", "must be a JSON object")])
+def test_a_context_that_is_no_json_object_is_refused(shell: Shell, text: str, why: str) -> None:
+    shell.write("clerk.py", CLERK)
+
+    ran = shell("run", "clerk", "hello", "--context", text)
+
+    assert ran.code == 2
+    assert why in ran.err
+    assert not (shell.folder / "pawl.db").exists()
+
+
+def test_the_input_may_come_from_stdin(shell: Shell) -> None:
+    shell.write("clerk.py", CLERK)
+
+    done = subprocess.run(
+        command("run", "clerk", "-", "--json"), input="from a file", cwd=shell.folder, env=environment(),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 3, done.stderr
+    assert shell("show", json.loads(done.stdout)["execution_id"], "--json").json["input"] == "from a file"
+
+
+def test_a_trace_shows_the_rows_on_stderr(shell: Shell) -> None:
+    shell.write("clerk.py", CLERK)
+
+    ran = shell("run", "clerk", "hello", "--trace")
+
+    assert "calling_llm.committing -> calling_llm on committed" in ran.err
+    assert "calling_llm" not in ran.out
+
+
+def test_the_json_of_a_run_has_its_rest_and_its_events(shell: Shell) -> None:
+    shell.write("clerk.py", CLERK)
+
+    said = shell("run", "clerk", "hello", "--json").json
+
+    assert said["rest"] == "suspended"
+    assert said["undecided"] == ["c2", "c3"]
+    assert [event["kind"] for event in said["events"]] == ["tool_call"] * 3 + ["approval_required"]
+
+
+def test_the_json_of_show_has_all_that_is_on_disk(shell: Shell) -> None:
+    name, request = shell.started("--id", "r1")
+
+    said = shell("show", name[:8], "--json").json
+
+    assert (said["execution_id"], said["start_id"], said["state"]) == (name, "r1", "suspended")
+    on_disk = {key: said["on_disk"][key] for key in ("barrier", "status", "phase", "revision", "awaiting", "holder")}
+    assert on_disk == {
+        "barrier": "suspension", "status": "suspended", "phase": "approval", "revision": 2, "awaiting": "approval",
+        "holder": "nobody",
+    }  # fmt: skip
+    assert said["request"]["id"] == request
+    assert said["rest"]["undecided"] == ["c2", "c3"]
+    assert [entry["revision"] for entry in said["journal"]] == [0, 1, 2, 2, 2]
+    assert [row["tool_call_id"] for row in said["tools"]] == ["c1", "c2", "c3"]
+    assert said["usage"] == {"input": 30, "output": 12, "answers": 1, "lost": 0}
+
+
+def test_what_is_open_is_listed_and_what_has_ended_is_not(shell: Shell) -> None:
+    shell.write("endings.py", ENDINGS)
+    shell("run", "endings:done", "one")
+    name, _ = shell.started()
+
+    listed = shell("ls", "--open", "--json").json["executions"]
+
+    assert [one["execution_id"] for one in listed] == [name]
+    assert [line.split()[2] for line in shell("ls").out.splitlines()] == ["STATE", "completed", "suspended"]
+
+
+def test_the_last_ones_are_listed_and_the_others_are_counted(shell: Shell) -> None:
+    shell.write("endings.py", ENDINGS)
+    for number in range(3):
+        shell("run", "endings:done", f"number {number}", "--agent", str(number))
+
+    ran = shell("ls", "--limit", "2")
+
+    assert [line.rpartition(" ")[2] for line in ran.out.splitlines()[1:]] == ["1", "2"]
+    assert ran.err == "1 earlier ones are not shown; `--limit 3` shows them\n"
+    assert shell("ls", "--limit", "2", "--json").json["earlier"] == 1
+
+
+def test_an_empty_store_is_no_error(shell: Shell) -> None:
+    shell.write("endings.py", ENDINGS)
+    shell("run", "endings:done", "one")
+
+    ran = shell("ls", "--open")
+
+    assert (ran.code, ran.out, ran.err) == (0, "", "no open executions\n")
+
+
+def test_the_diagram_shows_where_a_run_stands(shell: Shell) -> None:
+    name, _ = shell.started()
+
+    assert shell("show", name, "--diagram", "here.svg").code == 0
+    assert shell("show", name, "--diagram", "here.dot").code == 0
+    assert "<svg" in (shell.folder / "here.svg").read_text(encoding="utf-8")
+    suspended = [line for line in (shell.folder / "here.dot").read_text(encoding="utf-8").splitlines()
+                 if 'tooltip=suspended' in line]  # fmt: skip
+    assert len(suspended) == 1
+    assert "penwidth=3" in suspended[0]
+    assert shell("show", name, "--diagram", "here.png").code == 2
+
+
+def test_a_worker_goes_on_with_what_was_decided_elsewhere_until_it_is_told_to_stop(shell: Shell) -> None:
+    name, request = shell.started()
+    assert shell("approve", request).code == 0
+    assert shell("show", name, "--json").json["state"] == "unclaimed"
+
+    with subprocess.Popen(
+        command("worker", "clerk"), cwd=shell.folder, env=environment() | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE, text=True,
+    ) as worker:  # fmt: skip
+        try:
+            assert worker.stdout is not None
+            said = next(line for line in worker.stdout if "done" in line)
+            worker.send_signal(signal.SIGTERM)
+            assert worker.wait(30) == 0
+        finally:
+            worker.kill()
+
+    assert name[:9] in said
+    assert shell("show", name, "--json").json["state"] == "completed"
+
+
+SLOW = """\
+import asyncio
+from pawl import Agent, scripted
+
+
+async def asked(request):
+    print("asked", flush=True)
+    await asyncio.get_running_loop().create_future()
+
+
+slow = Agent(name="slow", model=scripted([asked]))
+"""
+
+
+def test_an_interrupted_run_is_on_record_and_says_how_to_go_on(shell: Shell) -> None:
+    shell.write("slow.py", SLOW)
+
+    with subprocess.Popen(
+        command("run", "slow", "hello"), cwd=shell.folder, env=environment() | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as run:  # fmt: skip
+        try:
+            assert run.stdout is not None
+            assert "asked\n" in iter(run.stdout.readline, "")
+            run.send_signal(signal.SIGINT)
+            _, said = run.communicate(timeout=30)
+        finally:
+            run.kill()
+
+    assert run.returncode == 130
+    assert "interrupted" in said
+    assert "pawl worker slow" in said
+    assert "Traceback" not in said
+    (one,) = shell("ls", "--json").json["executions"]
+    assert one["state"] == "unclaimed"
+
+
+def test_help_is_quick_and_knows_nothing_of_the_runtime(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pawl.tools.cli.main import build; build();"
+        "print([name for name in sys.modules if name.startswith('pawl.runtime')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", ["run", "worker", "ls", "show", "approve", "reject", "cancel", "resolve", "demo"])
+def test_every_command_is_taught_with_examples(shell: Shell, name: str) -> None:
+    ran = shell(name, "--help")
+
+    assert ran.code == 0
+    assert f"pawl {name}" in ran.out.partition("Examples:")[2]
