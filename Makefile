@@ -1,0 +1,48 @@
+# Needs git, make and Python 3.11 or later; everything else goes into .venv, once.
+
+BIN := .venv/bin
+PYTEST_ARGS ?= -n auto
+
+.PHONY: help demo test generate bench clean tools dev lint types layers specs
+
+help:
+	@echo "make demo      watch a refund survive being killed twice"
+	@echo "make test      everything CI runs: lint, types, layers, specs, tests (PYTEST_ARGS='-k name')"
+	@echo "make generate  write generated/ and diagrams/ anew from fsm_specs/"
+	@echo "make bench     measure speed and size against their limits (NAMES='advance')"
+	@echo "make clean     remove .venv, caches and built files"
+
+demo: tools
+	@$(BIN)/pawl demo
+
+test: lint types layers specs
+	@$(BIN)/pytest -q $(PYTEST_ARGS)
+
+lint: dev
+	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check . || { $(BIN)/ruff format --diff -q . ; exit 1; }
+
+types: dev
+	@$(BIN)/mypy --no-error-summary
+
+layers: dev
+	@output=$$($(BIN)/lint-imports 2>&1) || { printf '%s\n' "$$output"; exit 1; }
+
+specs: dev
+	@$(BIN)/pawl check
+	@$(BIN)/pawl generate --check
+	@$(BIN)/pawl diagram --check
+
+generate: tools
+	@$(BIN)/pawl generate
+	@$(BIN)/pawl diagram
+
+bench: tools
+	@$(BIN)/pawl bench $(NAMES)
+
+tools dev:
+	@sh .ci/venv $@
+
+clean:
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo-out
+	@find runtime generated tools tests fsm_specs .src -name __pycache__ -type d -prune -exec rm -rf {} +
