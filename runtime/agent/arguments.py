@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import attrs
@@ -68,7 +69,7 @@ def parse_object(raw_json: object) -> Any:
     if not raw_json.strip():
         return {}
     try:
-        value = json.loads(raw_json, object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = _decode(raw_json)
     except RecursionError:
         raise Mismatch("the arguments are nested too deep") from None
     except json.JSONDecodeError as error:
@@ -91,6 +92,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(text: str) -> Any:
     raise Mismatch(f"{text} is not JSON; leave the value out or write null")
+
+
+_decode: Final[Callable[[str], Any]] = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant).decode
 
 
 def plain(value: object) -> Any:

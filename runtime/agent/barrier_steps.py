@@ -76,7 +76,7 @@ class BarrierSteps:
             return self, (Raise("refused", BarrierAnswer("", False, error=error)),)
         command = self.barrier.command
         waiting = self.unanswered | {operation_id(command.token, False)}
-        barrier = attrs.evolve(self.barrier, reading=False)
+        barrier = attrs.evolve(self.barrier, reading=False) if self.barrier.reading else self.barrier
         return replace(self, barrier=barrier, unanswered=waiting), (Submit(command),)
 
     def read_back(self, payload: object) -> tuple[Self, Effects]:
@@ -129,7 +129,7 @@ def refusing(prepare: Prepare) -> Prepare:
     @functools.wraps(prepare)
     def prepared(self: BarrierSteps, payload: object) -> tuple[BarrierSteps, Effects]:
         try:
-            return prepare(replace(self, refusal=None), payload)
+            return prepare(self if self.refusal is None else replace(self, refusal=None), payload)
         except Exception as error:
             return replace(self, barrier=None, refusal=error), ()
 

@@ -181,7 +181,9 @@ class ToolBatch(Committing):
         }
         if row.error is not None:
             meta["error"] = attrs.asdict(row.error)
+        content = Content.of(text)
+        said = {"tool_call_id": row.tool_call_id}
         return [
-            self.entry(JournalKind.TOOL_RESULT, text, **meta),
-            self.entry(JournalKind.TOOL_MESSAGE, text, tool_call_id=row.tool_call_id),
+            JournalEntry(JournalKind.TOOL_RESULT, self.execution_id, self.now, content, meta),
+            JournalEntry(JournalKind.TOOL_MESSAGE, self.execution_id, self.now, content, said),
         ]

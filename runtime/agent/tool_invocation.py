@@ -114,7 +114,8 @@ class ToolInvocation(BarrierSteps):
     def take_authorization(self, payload: Authorized) -> tuple[Self, Effects]:
         """What the policy said, and why."""
         error = ErrorInfo("ToolError", payload.reason) if payload.decision == "failed" else None
-        return replace(self.with_row(message=payload.reason, error=error), decision=payload), NOTHING
+        row = replace(self.row, message=payload.reason, error=error)
+        return replace(self, row=row, decision=payload), NOTHING
 
     def note_authorization_expiry(self, payload: object) -> tuple[Self, Effects]:
         """A policy that does not answer fails safe, to a person."""
@@ -200,7 +201,7 @@ class ToolInvocation(BarrierSteps):
     # news for the parent ------------------------------------------------------------------------------------
 
     def _tell(self, event: str, status: ToolStatus) -> tuple[Self, Effects]:
-        context = self.with_row(status=status)
+        context = self if self.row.status is status else self.with_row(status=status)
         news = ChildNews(self.row.tool_invocation_id, context.row, spoken(context.row, self.body))
         return context, (Notify(event, news),)
 

@@ -30,6 +30,8 @@ TOOL = tool_invocation.MACHINE
 AgentState = agent_invocation.State
 ToolState = tool_invocation.State
 
+_ENDED = frozenset(info.name for info in TOOL.states if info.kind in (Kind.FINAL, Kind.HALT))
+
 
 @attrs.frozen
 class Child:
@@ -98,15 +100,26 @@ class Move:
     target: str | None
 
 
+Taking = tuple[str | None, tuple[Row[Any, Any], ...]]
+"""The rows that one machine took: None the agent's, else that of a tool invocation."""
+
+
 @attrs.frozen
 class Decision:
-    """What one message did. `dropped` names an event whose authority had ended, or that was stale here."""
+    """What one message did. `taken` are the rows, by machine; `dropped` names an event whose authority had ended, or
+    that was stale here.
+    """
 
     live: Live
     effects: tuple[object, ...] = ()
-    moves: tuple[Move, ...] = ()
+    taken: tuple[Taking, ...] = ()
     dropped: str | None = None
     refused: UnhandledEvent | None = None
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """The rows taken, in order."""
+        return tuple(Move(child, row.source, row.event, row.target) for child, rows in self.taken for row in rows)
 
 
 def begin(invocation: AgentInvocation, payload: object, state: AgentState | None = None) -> Decision:
@@ -140,12 +153,12 @@ class _Work:
     def __init__(self, live: Live, now: float) -> None:
         self.live, self.now = live, now
         self.effects: list[object] = []
-        self.moves: list[Move] = []
+        self.taken: list[Taking] = []
         self.inside: deque[tuple[str | None, str, object]] = deque()
         self.dropped: str | None = None
 
     def decision(self) -> Decision:
-        return Decision(self.live, tuple(self.effects), tuple(self.moves), self.dropped)
+        return Decision(self.live, tuple(self.effects), tuple(self.taken), self.dropped)
 
     def run(self) -> None:
         """Deliver what parent and children have to say to each other."""
@@ -158,12 +171,12 @@ class _Work:
         child = live.children.get(name) if name is not None else None
         if child is not None and name is not None:
             rest = replace(child.invocation, unanswered=child.invocation.unanswered - over)
-            live = replace(live, children={**live.children, name: Child(child.state, rest)})
+            live = Live(live.state, live.invocation, {**live.children, name: Child(child.state, rest)})
         invocation = live.invocation
         operations, unanswered = invocation.operations, invocation.unanswered
         if operation in operations or operation in unanswered:
             settled = replace(invocation, now=self.now, operations=operations - over, unanswered=unanswered - over)
-            live = replace(live, invocation=settled)
+            live = Live(live.state, settled, live.children)
         self.live = live
 
     def enter(self, state: AgentState, payload: object) -> None:
@@ -199,8 +212,8 @@ class _Work:
         return Taken.STALE
 
     def _agent_stepped(self, step: Step[AgentState, AgentInvocation]) -> None:
-        self.live = replace(self.live, state=step.state, invocation=step.context)
-        self._trace(None, step.rows)
+        self.live = Live(step.state, step.context, self.live.children)
+        self.taken.append((None, step.rows))
         for effect in step.effects:
             match effect:
                 case Spawn(row):
@@ -218,8 +231,9 @@ class _Work:
                     self.effects.append(effect)
 
     def _child_stepped(self, name: str, step: Step[ToolState, ToolInvocation]) -> None:
-        self.live = replace(self.live, children={**self.live.children, name: Child(step.state, step.context)})
-        self._trace(name, step.rows)
+        live, child = self.live, Child(step.state, step.context)
+        self.live = Live(live.state, live.invocation, {**live.children, name: child})
+        self.taken.append((name, step.rows))
         for effect in step.effects:
             match effect:
                 case Notify(news, payload):
@@ -235,15 +249,11 @@ class _Work:
 
     def _spawn(self, row: ToolRow) -> None:
         """A new child; those of the batch before it are over."""
-        ended = {Kind.FINAL, Kind.HALT}
-        kept = {name: child for name, child in self.live.children.items() if TOOL.state[child.state].kind not in ended}
-        self.live = replace(self.live, children=kept)
+        live = self.live
+        kept = {name: child for name, child in live.children.items() if child.state not in _ENDED}
+        self.live = Live(live.state, live.invocation, kept)
         step = enter(TOOL, TOOL.initial, _child_context(self.live.invocation, row, None), None)
         self._child_stepped(row.tool_invocation_id, step)
-
-    def _trace(self, child: str | None, rows: tuple[Row[Any, Any], ...]) -> None:
-        for row in rows:
-            self.moves.append(Move(child, row.source, row.event, row.target))
 
 
 def _child_context(parent: AgentInvocation, row: ToolRow, body: str | None) -> ToolInvocation:
