@@ -120,7 +120,8 @@ class World:
         await self.check()
 
     async def resolve(self, subject: str, outcome: Any, *, code: bool = True, stand_still: bool = False) -> None:
-        said = {"succeeded": {"result": "by hand"}, "failed": {"error": "no"}, "not_performed": {}}[outcome]
+        words = {"succeeded": {"result": "by hand"}, "failed": {"error": "no"}}
+        said: dict[str, Any] = dict(words.get(outcome, {}))
         if not code:
             async with self.runtime(code=False) as runtime:
                 await runtime.record_resolution(self.execution_id, subject, outcome, **said)
