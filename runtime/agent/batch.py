@@ -11,6 +11,7 @@ import attrs
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.tools import ToolRow, ToolStatus
 
+
 class Rank(IntEnum):
     """How far a child has come, as its parent knows it from the child's news. It never goes back."""
 

@@ -77,7 +77,7 @@ class Identities:
 
     async def create(self, agent: Agent, agent_id: str) -> AgentHandle:
         """Raises AgentExists."""
-        await self._host.ask(_create(self._root(agent, agent_id), or_load=False))
+        await self._host.ask(_create(self._root(agent, agent_id), or_load=False), once=True)
         return self._keep(agent, agent_id)
 
     async def load(self, agent: Agent, agent_id: str) -> AgentHandle:
@@ -101,7 +101,7 @@ class Identities:
 
     async def purge(self, agent_id: str) -> None:
         """Raises AgentBusy, AgentNotFound."""
-        await self._host.ask(_purge(agent_id))
+        await self._host.ask(_purge(agent_id), once=True)
         self._handles.pop(agent_id, None)
 
     def _root(self, agent: Agent, agent_id: str) -> AgentRoot:

@@ -97,10 +97,14 @@ def resolve(
     now: float,
     is_dead: IsDead,
 ) -> Operation[ExecutionRecord]:
-    """The `resolution` barrier without a session. Raises UnknownSubject, Fenced."""
+    """The `resolution` barrier without a session; repeated under its `token` it is nothing. Raises UnknownSubject,
+    Fenced.
+    """
 
     def run(tx: Transaction) -> ExecutionRecord:
         record = existing(tx, execution_id)
+        if record.token == token:
+            return record
         rows = tx.tools.of_execution(execution_id, record.batch_call_id) if record.batch_call_id is not None else ()
         if subject not in subjects(record, rows):
             raise UnknownSubject(unknown_subject(execution_id, subject, subjects(record, rows)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import attrs
@@ -52,7 +51,6 @@ _log = logging.getLogger("pawl.execution")
 
 _TRIES = 5
 _BACKOFF = 0.1
-_GIVE_BACK = 5.0
 
 
 class Host:
@@ -74,10 +72,13 @@ class Host:
 
     # the store, awaited -------------------------------------------------------------------------------------
 
-    async def ask(self, operation: Operation[T]) -> T:
-        """Commit an operation that may safely be repeated. Raises what it was refused with, Superseded,
-        StoreUnavailable after a few tries, OutcomeUnknown.
+    async def ask(self, operation: Operation[T], *, once: bool = False) -> T:
+        """Commit an operation, again and again for a while where it was not written, or where nobody knows.
+
+        `once`: not where nobody knows; for what may not be written twice. Raises what it was refused with,
+        Superseded, StoreUnavailable when nothing was written, OutcomeUnknown.
         """
+        unknown: Exception | None = None
         for attempt in range(_TRIES):
             match await self._answer(operation):
                 case Committed(value):
@@ -87,12 +88,16 @@ class Host:
                 case Superseded(owner):
                     raise SupersededError(owner)
                 case Uncertain(error):
-                    raise OutcomeUnknown(f"it is not known whether this was written: {error}; ask again") from error
+                    unknown = last = error
+                    if once:
+                        break
                 case Unavailable(error):
                     last = error
                     if isinstance(error, PawlError) and not isinstance(error, StoreUnavailable):
                         raise error
-                    await self.pause(_BACKOFF * 2**attempt)
+            await self.pause(_BACKOFF * 2**attempt)
+        if unknown is not None:
+            raise OutcomeUnknown(f"it is not known whether this was written: {unknown}; ask again") from unknown
         raise StoreUnavailable(f"the store cannot be written now, nothing was written: {last}") from last
 
     async def _answer(self, operation: Operation[T]) -> Answer[T]:
@@ -262,30 +267,31 @@ class Host:
 
     async def _claimed(self, record: ExecutionRecord) -> Recovered | None:
         """Claim, then read all of it; the slot is given back when that does not work. None: it has ended."""
+        claimed: Claimed | None = None
         try:
-            claimed: Claimed = await self.ask(
-                take_over(record.execution_id, self.owner, self.environment.now(), self.is_dead)
-            )
+            claimed = await self.ask(take_over(record.execution_id, self.owner, self.environment.now(), self.is_dead))
             if claimed.authority is None:
                 self.keeper.registry.move(record.agent_id, Slot.RELEASE)
                 return None
             found = await self.read(recovered(record.execution_id))
-        except BaseException as error:
-            self.keeper.registry.move(record.agent_id, Slot.RELEASE)
-            if not isinstance(error, SupersededError | ExecutionNotFound):
-                # The claim may have been written: an agent that this process owns and does not run would wait for ever.
-                self.environment.spawn(self._give_back(record.agent_id), lambda *_: None)
+        except (SupersededError, ExecutionNotFound, StoreUnavailable) as error:
+            if claimed is None:
+                self.keeper.registry.move(record.agent_id, Slot.RELEASE)
+            else:
+                self._give_back(record.agent_id)
+            raise error
+        except BaseException:
+            self._give_back(record.agent_id)
             raise
         self.keeper.registry.move(record.agent_id, Slot.ADMITTED)
         return replace_authority(found, claimed.authority)
 
-    async def _give_back(self, agent_id: str) -> None:
-        """Own no agent that is not run here; tried until it is known, or somebody runs it after all."""
-        while self.keeper.registry.slot(agent_id) is None:
-            with suppress(PawlError):
-                await self.ask(give_back(agent_id, self.owner))
-                return
-            await self.pause(_GIVE_BACK)
+    def _give_back(self, agent_id: str) -> None:
+        """The claim may have been written: an agent that this process owns and does not run would wait for ever.
+
+        The slot stays taken until it is known to be given back, so that no later claim is given back by mistake.
+        """
+        self.keeper.insist(give_back(agent_id, self.owner), lambda: self.keeper.registry.move(agent_id, Slot.RELEASE))
 
     def _recovered(self, agent: Agent, found: Recovered) -> AgentInvocation:
         assert found.record is not None

@@ -53,12 +53,15 @@ from pawl.runtime.loop.environment import AsyncioEnvironment, Cancellable, Envir
 from pawl.runtime.loop.inbox import Inbox
 from pawl.runtime.records.errors import OutcomeUnknown
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.store.answers import Answer
-from pawl.runtime.store.port import Store
+from pawl.runtime.store.answers import Answer, Unavailable, Uncertain
+from pawl.runtime.store.port import Operation, Store
 
 _log = logging.getLogger("pawl.execution")
 
 Trace = Callable[[str, Move], None]
+
+_BACKOFF = 0.1
+_LONGEST_BACKOFF = 5.0
 
 
 @attrs.frozen
@@ -138,10 +141,30 @@ class Keeper:
     def abandon(self, invocation: AgentInvocation) -> None:
         """What was claimed turned out not to be wanted: let it go as it was found."""
 
-        def answer(_: Answer[Any]) -> None:
-            self.inbox.post(lambda: self.registry.move(invocation.agent_id, Slot.REST))
+        self.insist(
+            let_go(invocation.agent_id, invocation.authority),
+            lambda: self.registry.move(invocation.agent_id, Slot.REST),
+        )
 
-        self.store.submit(let_go(invocation.agent_id, invocation.authority), answer)
+    def insist(self, operation: Operation[Any], then: Callable[[], None]) -> None:
+        """Have an operation committed that may be repeated, however long the store takes; `then`, on the loop.
+
+        A refusal, or a fence that has ended, is an answer as well: there is nothing left to insist on.
+        """
+
+        def answered(said: Answer[Any], backoff: float) -> None:
+            if isinstance(said, Unavailable | Uncertain):
+                self.environment.later(backoff, lambda: submit(min(2 * backoff, _LONGEST_BACKOFF)))
+            else:
+                then()
+
+        def submit(backoff: float) -> None:
+            self.store.submit(operation, lambda said: self._post(lambda: answered(said, backoff)))
+
+        submit(_BACKOFF)
+
+    def _post(self, call: Callable[[], None]) -> None:
+        self.inbox.post(call)
 
     def deliver(self, live: Live, event: str, payload: object, child: str | None = None) -> Decision:
         """Bring an event to a session now, from the loop itself. The decision tells whether it was refused."""
@@ -326,11 +349,7 @@ class Keeper:
             return settled()
         operation = let_go(invocation.agent_id, invocation.authority, live.execution_id, effect.awaiting)
 
-        def answer(_: Answer[Any]) -> None:
-            # Not released is not lost: this process still holds the lease, and another may take it when it ends.
-            self.inbox.post(settled)
-
-        return self.store.submit(operation, answer)
+        return self.insist(operation, settled)
 
     def _forget(self, live: Live) -> None:
         self._lives.pop(live.execution_id, None)

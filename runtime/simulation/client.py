@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.records.approvals import Decision
 from pawl.runtime.records.errors import (
+    AgentBusy,
     AlreadyDecided,
     NotSuspended,
     OutcomeUnknown,
@@ -25,6 +26,9 @@ Decide = Callable[[Suspended], Mapping[str, "bool | Decision"]]
 _PATIENCE = 60
 """Calls after which a run that has not ended is given up."""
 
+_HANGS = 120.0
+"""Virtual seconds after which a call is thought to hang, and its process is ended from outside."""
+
 
 def approve_all(rest: Suspended) -> Mapping[str, bool | Decision]:
     """Say yes to everything."""
@@ -33,7 +37,7 @@ def approve_all(rest: Suspended) -> Mapping[str, bool | Decision]:
 
 class Client:
     """One run, from its start to its end. `asked` lists the subjects that had to be resolved, which it answers with
-    the truth; `rests` the rests it came to.
+    the truth; `rests` the rests it came to, `troubles` the errors that it met on the way.
     """
 
     def __init__(
@@ -50,21 +54,27 @@ class Client:
         self._decide, self._context = decide, durable_context
         self.asked: list[str] = []
         self.rests: list[Rest] = []
+        self.troubles: list[str] = []
 
     def see_through(self) -> Outcome:
         """The end of the run. Raises Stuck when it does not come to one."""
         for _ in range(_PATIENCE):
             try:
                 process = self._world.ready()
-                rest = process.do(self._step(process))
+                rest = process.do(self._step(process), within=_HANGS)
             except CallLost:
                 continue
-            except (StoreUnavailable, Superseded):
+            except Stuck as error:
+                self.troubles.append(type(error).__name__)
+                self._world.lose(process)
+            except (StoreUnavailable, Superseded, AgentBusy) as error:
+                self.troubles.append(type(error).__name__)
                 self._world.advance(5.0)
-            except OutcomeUnknown:
+            except OutcomeUnknown as error:
+                self.troubles.append(type(error).__name__)
                 self._world.ready().close()
-            except (AlreadyDecided, StaleRequest, NotSuspended, UnknownSubject):
-                continue  # the call before had landed after all
+            except (AlreadyDecided, StaleRequest, NotSuspended, UnknownSubject) as error:
+                self.troubles.append(type(error).__name__)  # the call before had landed after all
             else:
                 if not isinstance(rest, Suspended | NeedsResolution):
                     return rest

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 T = TypeVar("T")
@@ -17,6 +17,10 @@ Arguments = TypeVarTuple("Arguments")
 
 EPOCH = 1_800_000_000.0
 """The unix time at which every simulation begins."""
+
+
+_CLEAN_UPS = 16
+"""Places at which a coroutine that is being ended may want to await something more."""
 
 
 class Clock:
@@ -33,6 +37,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._virtual = clock
         self._blocked: float | None = 0.0
         self._unstarted: set[Coroutine[Any, Any, Any]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         super().__init__(_NoInput(self._would_block))
         self.set_exception_handler(_report)
 
@@ -50,8 +55,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """The time of the next timer, as seen by the last turn; None without one."""
         return None if self._blocked is None else self._virtual.time + self._blocked
 
+    def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
+        """Held on to, so that what a lost process was doing is not collected, which would run its clean-up."""
+        task: asyncio.Task[Any] = super().create_task(coro, **options)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
     def task(self, work: Awaitable[T]) -> asyncio.Task[T]:
-        """A task of anything that can be awaited; one that never gets its first turn is closed, and warns of nothing."""
+        """A task of anything that can be awaited. What never gets its first turn is closed, and warns of nothing."""
 
         def drop(_: object) -> None:
             if isinstance(work, Coroutine) and work in self._unstarted:
@@ -94,13 +106,22 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def abandon(self) -> None:
         """Let go of a loop that will not be turned again, and of what was going on in it."""
         self.set_exception_handler(_forget)
-        for task in asyncio.all_tasks(self):
+        for task in tuple(self._tasks):
             coroutine = task.get_coro()
             if coroutine is not None:
-                coroutine.close()
+                _end(coroutine)
         for unstarted in self._unstarted:
             unstarted.close()
         self.close()
+
+
+def _end(coroutine: Generator[Any, None, Any] | Coroutine[Any, Any, Any]) -> None:
+    for _ in range(_CLEAN_UPS):
+        try:
+            coroutine.close()
+        except RuntimeError:
+            continue  # it awaits something while it is being ended: ended again, at that place
+        return
 
 
 class _NoInput(selectors.SelectSelector):

@@ -46,8 +46,9 @@ class Process:
         self.environment = SimulatedEnvironment(self.loop, name, pid, world.is_dead, shuffle)
         self.events: list[Event] = []
         self._listener: Callable[[Event], None] | None = options.pop("on_event", None)
+        self.store = SimulatedStore(store, name, self.environment, world)
         self.runtime = Runtime(
-            SimulatedStore(store, name, self.environment, world),
+            self.store,
             agents,
             environment=self.environment,
             on_event=self._told,

@@ -68,9 +68,14 @@ class SimulatedStore:
         self._closed = True
 
     def read(self, operation: Operation[T]) -> T:
-        """Read now."""
+        """Read now. The faults `unavailable` and `crash_before_commit` happen here as well, at `reading:NAME#n`."""
         if self._closed:
             raise RuntimeClosed("the simulated store is closed")
+        fault = self._world.faults.met(f"reading:{name_of(operation)}")
+        if fault is not None and fault.do == "crash_before_commit":
+            raise ProcessLost(fault.address)
+        if fault is not None and fault.do == "unavailable":
+            raise StoreUnavailable("the simulated store cannot be read")
         return self._inner.read(operation)
 
     def submit(self, operation: Operation[T], answer: Callable[[Answer[T]], None]) -> None:

@@ -97,7 +97,11 @@ class World:
             self, self.store, self.clock, f"p{pid}-", pid, known, self._shuffle, {**self._options, **options}
         )
         self.processes.append(process)
-        process.do(process.runtime.__aenter__())
+        try:
+            process.do(process.runtime.__aenter__())
+        except Exception:
+            self.lose(process)
+            raise
         return process
 
     def ready(self) -> Process:
@@ -329,5 +333,6 @@ class World:
         """Let go of everything."""
         for process in self.processes:
             process.alive = False
+            process.store.close()
             process.loop.abandon()
         self.store.close()

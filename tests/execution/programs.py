@@ -13,7 +13,7 @@ from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.rests import NeedsResolution, Outcome
 from pawl.runtime.records.tools import ToolStatus
 from pawl.runtime.simulation.client import Client
-from pawl.runtime.simulation.faults import BARRIERS, Fault
+from pawl.runtime.simulation.faults import BARRIERS, Do, Fault
 from pawl.runtime.simulation.world import World
 
 
@@ -93,7 +93,7 @@ def _asks_rightly(world: World, rest: NeedsResolution) -> None:
 def submissions(world: World) -> list[str]:
     """The address of everything that a run submitted to the store."""
     counts: Counter[str] = world.faults.counts
-    return [f"{name}#{n + 1}" for name in counts if not _is_body(name) for n in range(counts[name])]
+    return [f"{name}#{n + 1}" for name in counts if _is_submission(name) for n in range(counts[name])]
 
 
 def barriers(world: World) -> list[str]:
@@ -107,23 +107,39 @@ def bodies(world: World) -> list[str]:
     return [f"{name}#{n + 1}" for name in counts if _is_body(name) for n in range(counts[name])]
 
 
+def _is_submission(name: str) -> bool:
+    return not _is_body(name) and not name.startswith("reading:")
+
+
 def _is_body(name: str) -> bool:
     return name == "model" or name.startswith(("tool:", "probe:"))
 
 
-CRASHES = ("crash_before_commit", "crash_after_commit")
-LOST = ("lose_reply_committed", "lose_reply_rolled_back", "unreadable", "unavailable")
-AROUND = ("crash_before_effect", "crash_during_effect", "crash_after_effect")
+def readings(world: World) -> list[str]:
+    """The address of every read."""
+    counts: Counter[str] = world.faults.counts
+    return [f"{name}#{n + 1}" for name in counts if name.startswith("reading:") for n in range(counts[name])]
+
+
+CRASHES: tuple[Do, ...] = ("crash_before_commit", "crash_after_commit")
+LOST: tuple[Do, ...] = ("lose_reply_committed", "lose_reply_rolled_back", "unavailable")
+AROUND: tuple[Do, ...] = ("crash_before_effect", "crash_during_effect", "crash_after_effect")
+
+LONG = 7
+"""Submissions that a store which is away for long turns down: more than anybody tries at once."""
 
 
 def single_faults(world: World) -> list[Fault]:
     """Every fault that a run like the one in `world` can meet and has to survive."""
-    at_barriers = [Fault(address, do) for address in barriers(world) for do in (*CRASHES, *LOST)]  # type: ignore[arg-type]
-    elsewhere = [
-        Fault(address, do)  # type: ignore[arg-type]
-        for address in submissions(world)
-        if address not in barriers(world)
-        for do in CRASHES
-    ]
-    around = [Fault(address, do) for address in bodies(world) for do in AROUND]  # type: ignore[arg-type]
-    return [*at_barriers, *elsewhere, *around]
+    faults = [Fault(address, do) for address in submissions(world) for do in (*CRASHES, *LOST)]
+    faults += [Fault(address, "unavailable", times=LONG) for address in submissions(world)]
+    faults += [Fault(address, "unreadable", times=times) for address in barriers(world) for times in (1, 0)]
+    faults += [Fault(address, "crash_before_commit") for address in readings(world)]
+    faults += [Fault(address, "unavailable") for address in readings(world)]
+    faults += [Fault(address, do) for address in bodies(world) for do in AROUND]
+    return faults
+
+
+def named(fault: Fault) -> str:
+    """A fault as a test's id."""
+    return f"{fault.at}-{fault.do}" + (f"-{fault.times}" if fault.times != 1 else "")

@@ -4,35 +4,57 @@ from __future__ import annotations
 
 import pytest
 
-from execution.programs import Seen, clerk, run, single_faults
-from pawl import Agent
+from execution.programs import Seen, clerk, named, run, single_faults
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.world import World
 
-
-def undisturbed(agent: Agent) -> tuple[Seen, list[Fault]]:
-    with World(agent) as world:
-        result, client = run(world, agent)
-        assert client.asked == []
-        return result, single_faults(world)
-
-
 CLERK = clerk()
-EXPECTED, FAULTS = undisturbed(CLERK)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.at}-{fault.do}")
-def test_one_fault_anywhere_changes_nothing_that_anybody_can_see(fault: Fault) -> None:
-    with World(CLERK, faults=[fault]) as world:
+def disturbed(*faults: Fault) -> tuple[Seen, list[str], list[Fault]]:
+    """What the run came to, what it asked about, and every fault that it could meet as well."""
+    with World(CLERK, faults=faults) as world:
         result, client = run(world, CLERK)
         assert not world.faults.unmet
-        effects = dict(result.effects)
-        effects["pay"] = min(effects["pay"], 1)  # a replay call may run again
-        assert (result.outcome, result.output, result.kinds, result.statuses) == (
-            EXPECTED.outcome,
-            EXPECTED.output,
-            EXPECTED.kinds,
-            EXPECTED.statuses,
-        )
-        assert effects == EXPECTED.effects
-        assert "c2" not in client.asked
+        if all(fault.times for fault in faults):
+            assert "Stuck" not in client.troubles
+        return result, client.asked, single_faults(world)
+
+
+EXPECTED, ASKED, FAULTS = disturbed()
+LOSSES = [
+    Fault("tool_outcome#1", "crash_before_commit"),
+    Fault("approval#1", "crash_after_commit"),
+    Fault("model#2", "crash_during_effect"),
+]
+
+
+def expect_undisturbed(*faults: Fault) -> None:
+    result, asked, _ = disturbed(*faults)
+    effects = {**result.effects, "pay": min(result.effects["pay"], 1)}  # a replay call may run again
+    assert (result.outcome, result.output, result.kinds, result.statuses) == (
+        EXPECTED.outcome,
+        EXPECTED.output,
+        EXPECTED.kinds,
+        EXPECTED.statuses,
+    )
+    assert effects == EXPECTED.effects
+    assert "c2" not in asked
+
+
+def test_nothing_is_asked_when_nothing_goes_wrong() -> None:
+    assert ASKED == []
+    assert EXPECTED.effects == {"add": 1, "pay": 1, "slow": 1}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=named)
+def test_one_fault_anywhere_changes_nothing_that_anybody_can_see(fault: Fault) -> None:
+    expect_undisturbed(fault)
+
+
+@pytest.mark.parametrize(
+    ("loss", "fault"), [(loss, fault) for loss in LOSSES for fault in disturbed(loss)[2]], ids=named
+)
+def test_one_more_fault_while_a_lost_process_is_made_up_for_changes_nothing(loss: Fault, fault: Fault) -> None:
+    if loss.address != fault.address:
+        expect_undisturbed(loss, fault)
