@@ -1,0 +1,1 @@
+"""Measurements that `pawl bench` compares with their limits."""

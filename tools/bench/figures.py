@@ -1,0 +1,80 @@
+"""A measured figure beside its limit, and the list of all that `pawl bench` can measure.
+
+To add one: write a function without arguments that returns a `Figure` and name it in `BENCHMARKS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any, Literal
+
+import attrs
+
+Direction = Literal["at_most", "at_least"]
+
+
+@attrs.frozen
+class Figure:
+    """One measurement: `value` in `unit`, and the limit that it must keep at most or at least."""
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+    direction: Direction = "at_most"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the limit is kept."""
+        return self.value <= self.limit if self.direction == "at_most" else self.value >= self.limit
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields and `holds`, ready for JSON."""
+        return attrs.asdict(self) | {"holds": self.holds}
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.holds else "TOO MUCH" if self.direction == "at_most" else "TOO LITTLE"
+        limit = f"{self.direction.replace('_', ' ')} {self.limit:g} {self.unit}"
+        return f"{self.name}: {self.value:.4g} {self.unit} ({limit}): {verdict}"
+
+
+BENCHMARKS = {
+    "advance_guard_action_ratio": "pawl.tools.bench.advance:guard_action_ratio",
+    "advance_context_effect_ratio": "pawl.tools.bench.advance:context_effect_ratio",
+    "advance_vs_transitions": "pawl.tools.bench.advance:versus_transitions",
+    "idle_session_bytes": "pawl.tools.bench.footprint:idle_session_bytes",
+    "import_ms": "pawl.tools.bench.footprint:import_ms",
+}
+"""Name of the figure to the function that measures it, `module:function`; a module is imported when it is measured."""
+
+
+class UnknownFigure(ValueError):
+    """No figure has this name, or a name that begins so."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no figure '{name}'; there are: {', '.join(BENCHMARKS)}")
+
+
+def select(names: Iterable[str] = ()) -> list[str]:
+    """The figures that `names` mean, in the order of the list: whole names or their beginnings; all for none.
+
+    Raises UnknownFigure.
+    """
+    wanted = list(names)
+    for name in wanted:
+        if not any(known.startswith(name) for known in BENCHMARKS):
+            raise UnknownFigure(name)
+    return [known for known in BENCHMARKS if not wanted or any(known.startswith(name) for name in wanted)]
+
+
+def measure(name: str) -> Figure:
+    """Measure one figure, by its whole name."""
+    module, _, function = BENCHMARKS[name].partition(":")
+    benchmark: Callable[[], Figure] = getattr(import_module(module), function)
+    return benchmark()
+
+
+def run(names: Iterable[str] = ()) -> list[Figure]:
+    """Measure the figures that `names` mean, one after the other. Raises UnknownFigure."""
+    return [measure(name) for name in select(names)]
