@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     import typer
 
-ROOMS = ("pawl.tools.cli.specs", "pawl.tools.cli.demo", "pawl.tools.cli.runs", "pawl.tools.cli.answers")
+ROOMS = (
+    "pawl.tools.cli.specs",
+    "pawl.tools.cli.demo",
+    "pawl.tools.cli.runs",
+    "pawl.tools.cli.answers",
+    "pawl.tools.cli.bench",
+)
 """Modules with commands, in the order of `pawl --help`."""
 
 _HELP = """
@@ -33,6 +39,7 @@ Start here:
 
 \b
 Run agents:
+  pawl demo                 processes are killed, and a refund still happens once
   pawl run my_app "hello"   an agent of my_app.py, to its first rest
   pawl ls --open            what has not ended
   pawl show x6df04          one run: what happened, what it waits for, what to do
