@@ -65,7 +65,7 @@ def test_the_day_visits_every_state_but_one() -> None:
 
 
 def test_the_ratio_of_a_batch_is_the_median_of_its_pairs() -> None:
-    now, costs = 0.0, iter([0, 0] + [3, 1, 30, 1, 4, 1] + [5, 1, 6, 1, 1, 1])
+    now, costs = 0.0, iter([0, 0, *(3, 1, 30, 1, 4, 1), *(5, 1, 6, 1, 1, 1)])
 
     def work() -> None:
         nonlocal now
