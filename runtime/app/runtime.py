@@ -85,16 +85,20 @@ class Runtime:
         self._environment = environment
         await asyncio.get_running_loop().run_in_executor(None, self._store.open)
         owner = environment.lease(environment.new_id(), environment.now() + LEASE)
-        self._keeper = Keeper(environment, self._store, self._listeners, self._provider, self._deps, self._trace)
+        self._lease = Lease(environment, self._store, owner)
+        self._keeper = Keeper(
+            environment, self._store, self._lease, self._listeners, self._provider, self._deps, self._trace
+        )
         self._listeners.failed = self._listener_failed
         self._host = Host(environment, self._store, self._keeper, owner.owner_id, self._definitions)
         self._identities = Identities(self._host)
         self._answers = Answers(self._host)
-        self._lease = Lease(environment, self._store, owner)
         self._watch = Watch(self._host, self._poll_interval)
         self._state = "open"
         try:
-            await self._host.ask(renew(self._lease.renewed()))
+            row = self._lease.renewed()
+            await self._host.ask(renew(row))
+            self._lease.written(row)
             self._lease.keep()
             await self._watch.look(resting=True)
         except BaseException:

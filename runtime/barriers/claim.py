@@ -10,7 +10,7 @@ from pawl.runtime.records.agents import Authority, Owner
 from pawl.runtime.records.errors import ExecutionNotFound
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.statuses import TERMINAL
-from pawl.runtime.store.ownership import claim
+from pawl.runtime.store.ownership import assert_fence, claim
 from pawl.runtime.store.port import Operation, Transaction
 
 IsDead = Callable[[Owner], bool]
@@ -33,6 +33,16 @@ def take_over(execution_id: str, owner: str, now: float, is_dead: IsDead) -> Ope
             return Claimed(record, None)
         root = claim(record.agent_id, owner, now, is_dead)(tx)
         return Claimed(record, Authority(owner, root.fence))
+
+    return run
+
+
+def hold_on(agent_id: str, authority: Authority, lease: Owner) -> Operation[None]:
+    """Renew the lease, if the agent is still owned under `authority`. Raises Fenced when it is not."""
+
+    def run(tx: Transaction) -> None:
+        assert_fence(tx, agent_id, authority)
+        tx.owners.put(lease)
 
     return run
 

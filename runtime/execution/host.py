@@ -291,7 +291,7 @@ class Host:
 
         The slot stays taken until it is known to be given back, so that no later claim is given back by mistake.
         """
-        self.keeper.insist(give_back(agent_id, self.owner), lambda: self.keeper.registry.move(agent_id, Slot.RELEASE))
+        self.keeper.insist(give_back(agent_id, self.owner), lambda _: self.keeper.registry.move(agent_id, Slot.RELEASE))
 
     def _recovered(self, agent: Agent, found: Recovered) -> AgentInvocation:
         assert found.record is not None

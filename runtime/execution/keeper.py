@@ -42,11 +42,13 @@ from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id,
 from pawl.runtime.barriers.rest import let_go
 from pawl.runtime.barriers.tool_outcome import ToolCommit
 from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide
+from pawl.runtime.execution.lease import Lease
 from pawl.runtime.execution.listeners import Listeners
 from pawl.runtime.execution.load import transcript
+from pawl.runtime.execution.permit import Leave
 from pawl.runtime.execution.registry import Registry
 from pawl.runtime.execution.waiting import Waiting
-from pawl.runtime.execution.work import Workshop
+from pawl.runtime.execution.work import Permit, Post, Workshop
 from pawl.runtime.fsm.step import explain
 from pawl.runtime.llm.port import Provider
 from pawl.runtime.loop.environment import AsyncioEnvironment, Cancellable, Environment
@@ -79,12 +81,13 @@ class Keeper:
         self,
         environment: Environment,
         store: Store,
+        lease: Lease,
         listeners: Listeners,
         provider: Callable[[Agent], Provider],
         deps: object,
         trace: Trace | None = None,
     ) -> None:
-        self.environment, self.store, self.listeners = environment, store, listeners
+        self.environment, self.store, self.lease, self.listeners = environment, store, lease, listeners
         self.registry = Registry()
         self.waiting = Waiting(environment)
         patience = environment.patience if isinstance(environment, AsyncioEnvironment) else None
@@ -93,6 +96,7 @@ class Keeper:
         self.dropped: dict[str, int] = {}
         self._provider, self._trace = provider, trace
         self._lives: dict[str, Live] = {}
+        self._leaves: dict[str, Leave] = {}
         self._timers: dict[tuple[str, str | None, str], Cancellable] = {}
         self._workshop = Workshop(environment, deps)
 
@@ -129,25 +133,30 @@ class Keeper:
 
     def begin(self, invocation: AgentInvocation, payload: object = None, state: State | None = None) -> None:
         """Start a session for an execution whose slot was taken."""
-        self._lives[invocation.execution_id] = Live(state or State.IDLE, invocation)
+        self._install(Live(state or State.IDLE, invocation))
         self._follow(invocation.execution_id, begin(invocation, payload, state))
 
     def resume(self, invocation: AgentInvocation, state: State, event: str, payload: object) -> None:
         """A new session at the wait state where the last one ended, and what was brought to it."""
         live = Live(state, invocation)
-        self._lives[invocation.execution_id] = live
+        self._install(live)
         self.deliver(live, event, payload)
+
+    def _install(self, live: Live) -> None:
+        self._lives[live.execution_id] = live
+        self._leaves[live.session] = Leave(self.lease, self.insist, live.invocation.agent_id, self._poster(live))
 
     def abandon(self, invocation: AgentInvocation) -> None:
         """What was claimed turned out not to be wanted: let it go as it was found."""
 
         self.insist(
             let_go(invocation.agent_id, invocation.authority),
-            lambda: self.registry.move(invocation.agent_id, Slot.REST),
+            lambda _: self.registry.move(invocation.agent_id, Slot.REST),
         )
 
-    def insist(self, operation: Operation[Any], then: Callable[[], None]) -> None:
-        """Have an operation committed that may be repeated, however long the store takes; `then`, on the loop.
+    def insist(self, operation: Operation[Any], then: Callable[[Answer[Any]], None]) -> None:
+        """Have an operation committed that may be repeated, however long the store takes; `then` gets the answer, on
+        the loop.
 
         A refusal, or a fence that has ended, is an answer as well: there is nothing left to insist on.
         """
@@ -156,7 +165,7 @@ class Keeper:
             if isinstance(said, Unavailable | Uncertain):
                 self.environment.later(backoff, lambda: submit(min(2 * backoff, _LONGEST_BACKOFF)))
             else:
-                then()
+                then(said)
 
         def submit(backoff: float) -> None:
             self.store.submit(operation, lambda said: self._post(lambda: answered(said, backoff)))
@@ -224,9 +233,10 @@ class Keeper:
             case ReadBack(command):
                 self._read_back(live, command)
             case CallModel():
-                self._workshop.call_model(effect, partial(self._provider, invocation.agent), self._poster(live))
+                provider = partial(self._provider, invocation.agent)
+                self._workshop.call_model(effect, provider, self._poster(live), self._permit(live))
             case RunTool(row, deadline):
-                self._workshop.run_tool(row, deadline, invocation, self._poster(live))
+                self._workshop.run_tool(row, deadline, invocation, self._poster(live), self._permit(live))
             case Authorize(row):
                 self._workshop.authorize(row, invocation, self._poster(live))
             case RunProbe(row):
@@ -275,7 +285,11 @@ class Keeper:
             closed = OutcomeUnknown(f"execution {live.execution_id} cannot be followed here any more: {error}")
             self.waiting.settle(live.execution_id, None, closed)
 
-    def _poster(self, live: Live) -> Callable[[str, object, str | None, str | None], None]:
+    def _permit(self, live: Live) -> Permit:
+        """Leave to act: of the session, under the authority that it has now."""
+        return self._leaves[live.session].under(live.invocation.authority)
+
+    def _poster(self, live: Live) -> Post:
         """A sink bound to this one incarnation: what it brings later is dropped when another has taken over."""
         execution_id, session = live.execution_id, live.session
 
@@ -353,6 +367,7 @@ class Keeper:
 
     def _forget(self, live: Live) -> None:
         self._lives.pop(live.execution_id, None)
+        self._leaves.pop(live.session, None)
         for key in [key for key in self._timers if key[0] == live.session]:
             self._timers.pop(key).cancel()
 

@@ -26,13 +26,16 @@ def take_back(owner_id: str) -> Operation[None]:
 
 
 class Lease:
-    """Renews the owner row every RENEW_EVERY seconds.
+    """Renews the owner row every RENEW_EVERY seconds. A renewal that fails is tried again at the next.
 
-    A renewal that fails is tried again at the next turn: it is the fence that guards, not the lease.
+    The fence guards what is written, the lease what is started: a process that slept through its lease asks the store
+    before it acts.
     """
 
     def __init__(self, environment: Environment, store: Store, owner: Owner) -> None:
         self._environment, self._store, self.owner = environment, store, owner
+        self._until = owner.expires_at
+        self.lapses = 0
         self._timer: Cancellable | None = None
         self._stopped = False
 
@@ -41,6 +44,18 @@ class Lease:
         self.owner = attrs.evolve(self.owner, expires_at=self._environment.now() + LEASE)
         return self.owner
 
+    def written(self, owner: Owner) -> None:
+        """That row is on record; whether it came too late is counted in `lapses`."""
+        if self._environment.now() >= self._until:
+            self.lapses += 1
+        self._until = max(self._until, owner.expires_at)
+
+    def holds_since(self, lapses: int) -> bool:
+        """Whether nobody can have taken over what was claimed after so many lapses, as far as the clock says. From any
+        thread.
+        """
+        return self.lapses == lapses and self._environment.now() < self._until
+
     def keep(self) -> None:
         """Begin to renew."""
         self._timer = self._environment.later(RENEW_EVERY, self._renew)
@@ -48,12 +63,15 @@ class Lease:
     def _renew(self) -> None:
         if self._stopped:
             return
+        owner = self.renewed()
 
         def answer(said: Answer[Any]) -> None:
-            if not isinstance(said, Committed):
-                _log.warning("the lease of %s could not be renewed: %s", self.owner.owner_id, said)
+            if isinstance(said, Committed):
+                self.written(owner)
+            else:
+                _log.warning("the lease of %s could not be renewed: %s", owner.owner_id, said)
 
-        self._store.submit(renew(self.renewed()), answer)
+        self._store.submit(renew(owner), answer)
         self.keep()
 
     def stop(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
@@ -25,8 +25,23 @@ from pawl.runtime.loop.pool import JobSkipped
 from pawl.runtime.records.errors import ModelError, ToolError
 from pawl.runtime.records.tools import ErrorInfo, ToolOutcome, ToolRow
 
+Ended = Callable[[Any, "BaseException | None"], None]
 Post = Callable[[str, object, "str | None", "str | None"], None]
 """Post an event with its payload to one session: (event, payload, child, settles)."""
+
+
+class Permit(Protocol):
+    """Whether this process still owns what it is about to act for: a process may have slept through its lease."""
+
+    def holds(self) -> bool:
+        """As far as the clock says. From any thread."""
+
+    def confirm(self, then: Callable[[bool], None]) -> None:
+        """Ask the store, and take the lease again; `then` gets the answer on the loop."""
+
+
+class Lapsed(Exception):
+    """A body was about to begin when the lease had run out: it has not begun."""
 
 
 class Workshop:
@@ -51,7 +66,7 @@ class Workshop:
 
     # models -------------------------------------------------------------------------------------------------
 
-    def call_model(self, effect: CallModel, provider: Callable[[], Provider], post: Post) -> None:
+    def call_model(self, effect: CallModel, provider: Callable[[], Provider], post: Post, permit: Permit) -> None:
         """Let a model call go as a task. A provider that cannot even be made or called is a call that failed."""
         request, revision = effect.request, effect.revision
         name = request.call_id
@@ -70,11 +85,13 @@ class Workshop:
         def call() -> Any:
             return provider().complete(request)
 
-        self._start(name, True, call, call, ended)
+        self._act(name, permit, True, call, call, ended)
 
     # tools --------------------------------------------------------------------------------------------------
 
-    def run_tool(self, row: ToolRow, deadline: float | None, invocation: AgentInvocation, post: Post) -> None:
+    def run_tool(
+        self, row: ToolRow, deadline: float | None, invocation: AgentInvocation, post: Post, permit: Permit
+    ) -> None:
         """Run a body: on the pool, or as a task where it is `async`."""
         tool = invocation.agent.tool(row.tool)
         assert tool is not None
@@ -97,8 +114,9 @@ class Workshop:
             outcome = _outcome(text, error, cancellation.is_set, max(0.0, self._environment.now() - started))
             post("execution_completed", ToolEnded(name, row.attempt, outcome), name, name)
 
-        self._start(
+        self._act(
             name,
+            permit,
             tool.is_async,
             lambda: _body(tool, row.arguments or {}, context),
             lambda: _async_body(tool, row.arguments or {}, context),
@@ -167,13 +185,61 @@ class Workshop:
 
         self._start(name, probe is not None and is_async(probe), ask_blocking, ask, ended)
 
+    def _act(
+        self,
+        name: str,
+        permit: Permit,
+        is_async: bool,
+        blocking: Callable[[], Any],
+        coroutine: Callable[[], Any],
+        ended: Ended,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        """Start what reaches outside: if the lease holds, or once the store has said that the agent is still ours."""
+
+        def begin_blocking() -> Any:
+            if not permit.holds():
+                raise Lapsed
+            return blocking()
+
+        async def begin() -> Any:
+            if not permit.holds():
+                raise Lapsed
+            return await coroutine()
+
+        def over(value: Any, error: BaseException | None) -> None:
+            if isinstance(error, Lapsed):
+                ask()
+            else:
+                ended(value, error)
+
+        def start() -> None:
+            self._start(name, is_async, begin_blocking, begin, over, cancellation)
+
+        def ask() -> None:
+            waiting = _Waiting()
+            self._running[name] = (waiting, cancellation)
+
+            def answered(ours: bool) -> None:
+                if ours and not waiting.cancelled and not (cancellation is not None and cancellation.is_set):
+                    start()
+                else:
+                    ended(None, JobSkipped())
+
+            permit.confirm(answered)
+
+        if permit.holds():
+            start()
+        else:
+            ask()
+
     def _start(
         self,
         name: str,
         is_async: bool,
         blocking: Callable[[], Any],
         coroutine: Callable[[], Any],
-        ended: Callable[[Any, BaseException | None], None],
+        ended: Ended,
         cancellation: Cancellation | None = None,
     ) -> None:
         try:
@@ -185,6 +251,16 @@ class Workshop:
             self._environment.later(0.0, partial(ended, None, error))
             return
         self._running[name] = (job, cancellation)
+
+
+class _Waiting:
+    """Something that has not begun, because it is not known yet whether it may."""
+
+    cancelled = False
+
+    def cancel(self) -> None:
+        """It will not begin."""
+        self.cancelled = True
 
 
 def _body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext) -> str:

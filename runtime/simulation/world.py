@@ -91,17 +91,28 @@ class World:
 
         `watch` false registers the definitions as they are: their tools and models are not counted then.
         """
-        pid = len(self.processes) + 1
-        known = tuple(watched(agent, self) if watch else agent for agent in agents or self.agents)
-        process = Process(
-            self, self.store, self.clock, f"p{pid}-", pid, known, self._shuffle, {**self._options, **options}
-        )
-        self.processes.append(process)
+        process = self._process(agents or self.agents, watch, {**self._options, **options})
+        return self.opened(process, process.begin(process.runtime.__aenter__()))
+
+    def begin_open(self) -> tuple[Process, asyncio.Task[Any]]:
+        """The same, without waiting until it is open: see `opened`."""
+        process = self._process(self.agents, True, {**self._options})
+        return process, process.begin(process.runtime.__aenter__())
+
+    def opened(self, process: Process, opening: asyncio.Task[Any]) -> Process:
+        """Wait until a process is open. Raises what its Runtime raises on entering, CallLost."""
         try:
-            process.do(process.runtime.__aenter__())
+            self.wait(opening)
         except Exception:
             self.lose(process)
             raise
+        return process
+
+    def _process(self, agents: Iterable[Agent], watch: bool, options: dict[str, Any]) -> Process:
+        pid = len(self.processes) + 1
+        known = tuple(watched(agent, self) if watch else agent for agent in agents)
+        process = Process(self, self.store, self.clock, f"p{pid}-", pid, known, self._shuffle, options)
+        self.processes.append(process)
         return process
 
     def ready(self) -> Process:

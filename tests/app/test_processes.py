@@ -1,0 +1,309 @@
+"""Two processes, one store: one owner at a time, and who was taken over writes, starts and settles nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from execution.programs import clerk, run
+from pawl import (
+    Agent,
+    AgentBusy,
+    AlreadyDecided,
+    Cancelled,
+    Completed,
+    Rejected,
+    Rest,
+    Superseded,
+    Suspended,
+    call,
+    calls,
+    scripted,
+    tool,
+)
+from pawl.runtime.simulation.client import Client
+from pawl.runtime.simulation.faults import Fault
+from pawl.runtime.simulation.world import World
+
+CLERK = clerk()
+with World(CLERK) as undisturbed:
+    EXPECTED, _ = run(undisturbed, CLERK)
+    COUNTS = undisturbed.faults.counts
+
+RESTS = {"done", "error", "timeout", "cancelled", "approval_required", "recovery_resolution_required"}
+OWNED = [
+    f"{barrier}#{n}"
+    for barrier, last in COUNTS.items()
+    if barrier in ("provider_dispatch", "tool_dispatch", "tool_outcome")
+    for n in range(1, last + 1)
+]
+
+
+def sleeping(world: World, at: str, do: str) -> tuple[asyncio.Task[Rest], Client]:
+    """A process that falls asleep at `at`, and is taken over by another when its lease has run out."""
+    world.fault(at, do)
+    first = world.open()
+    client = Client(world, CLERK)
+    call = first.begin(client._step(first))
+    while not world.held(at):
+        world.settle()
+        world.advance(1)
+    world.pause(first)
+    world.advance(31)
+    return call, client
+
+
+@pytest.mark.parametrize("do", ["hold", "hold_reply"])
+@pytest.mark.parametrize("at", OWNED)
+def test_a_process_that_slept_through_its_lease_does_nothing_more_for_what_was_taken_over(at: str, do: str) -> None:
+    with World(CLERK) as world:
+        call, _ = sleeping(world, at, do)
+        first = world.processes[0]
+        taken_over_at = world.now
+        second = Client(world, CLERK)
+        assert isinstance(second.see_through(), Completed)
+        entered, told = len(world.witness.entries), len(first.events)
+        journal, kinds = world.journal("clerk"), world.kinds("clerk")
+        world.unpause(first)
+        world.release(at)
+        world.advance(100)
+        with pytest.raises(Superseded):
+            world.wait(call)
+        assert len(world.witness.entries) == entered
+        assert not [entry for entry in world.witness.entries if entry.process == "p1-" and entry.at >= taken_over_at]
+        assert not RESTS & {str(event.kind) for event in first.events[told:]}
+        assert world.journal("clerk") == journal
+        assert kinds.count("execution_completed") == 1
+        assert first.runtime._host.keeper.executing == ()
+
+
+@pytest.mark.parametrize("at", ["tool:add#1", "tool:pay#1"])
+def test_a_call_that_had_not_begun_when_its_process_fell_asleep_never_begins(at: str) -> None:
+    with World(CLERK) as world:
+        call, _ = sleeping(world, at, "hold")
+        first = world.processes[0]
+        taken_over_at = world.now
+        assert isinstance(Client(world, CLERK).see_through(), Completed)
+        requests = len(world.witness.requests)
+        world.unpause(first)
+        world.release(at)
+        world.advance(100)
+        with pytest.raises(Superseded):
+            world.wait(call)
+        assert len(world.witness.requests) == requests
+        assert not [entry for entry in world.witness.entries if entry.process == "p1-" and entry.at >= taken_over_at]
+
+
+@tool(approval=True)
+def pay(cents: int) -> str:
+    """Pay."""
+    return f"paid {cents}"
+
+
+@tool(approval=True)
+def mail(to: str) -> str:
+    """Mail."""
+    return f"mailed {to}"
+
+
+def payer(**options: object) -> Agent:
+    script = [calls(call("pay", cents=5), call("mail", to="x")), "done"]
+    return Agent(name="payer", model=scripted(script, record=False), tools=[pay, mail], **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("at", ["model#1", "model#2", "tool:slow#1"])
+def test_an_answer_that_comes_after_the_takeover_is_recorded_by_nobody(at: str) -> None:
+    with World(CLERK) as world:
+        call, _ = sleeping(world, at, "hold")
+        first = world.processes[0]
+        assert isinstance(Client(world, CLERK).see_through(), Completed)
+        journal = world.journal("clerk")
+        world.unpause(first)
+        world.release(at)
+        world.advance(100)
+        with pytest.raises(Superseded):
+            world.wait(call)
+        assert world.journal("clerk") == journal
+
+
+def test_an_agent_that_runs_elsewhere_is_busy_here() -> None:
+    with World(CLERK) as world:
+        first, second = world.open(), world.open()
+        world.fault("model#1", "hold")
+        execution = first.do(first.runtime.start(CLERK, "go"))
+        with pytest.raises(AgentBusy) as busy:
+            second.do(second.runtime.start(CLERK, "more"))
+        assert busy.value.execution_id == execution.id
+        assert busy.value.owner == first.owner
+        same = second.do(second.runtime.execution(execution.id))
+        waiting = second.begin(same)
+        world.release("model#1")
+        rest = world.wait(waiting)
+        assert isinstance(rest, Suspended)
+        assert rest == first.do(execution)
+
+
+def test_nobody_is_taken_over_while_it_renews_its_lease() -> None:
+    with World(CLERK) as world:
+        first, second = world.open(), world.open()
+        world.fault("model#1", "hold")
+        first.do(first.runtime.start(CLERK, "go"))
+        world.advance(300)
+        assert world.root("clerk").owner == first.owner
+        assert second.runtime._host.keeper.executing == ()
+
+
+def test_the_work_of_a_dead_process_is_taken_over_at_the_next_look() -> None:
+    with World(CLERK, faults=[Fault("model#1", "hold")]) as world:
+        first, second = world.open(), world.open()
+        execution = first.do(first.runtime.start(CLERK, "go"))
+        world.settle()
+        world.lose(first)
+        world.advance(1.1)
+        assert isinstance(second.do(second.do(second.runtime.execution(execution.id))), Suspended)
+        assert world.clock.time < 3
+
+
+def test_the_work_of_a_lost_machine_is_taken_over_when_its_lease_has_run_out() -> None:
+    with World(CLERK, faults=[Fault("model#1", "hold")]) as world:
+        first, second = world.open(), world.open()
+        execution = first.do(first.runtime.start(CLERK, "go"))
+        world.settle()
+        world.lose(first, host=True)
+        world.advance(28)
+        assert world.witness.model_calls == {}
+        world.advance(3)
+        assert world.witness.model_calls == {"clerk": 1}
+        assert isinstance(second.do(second.do(second.runtime.execution(execution.id))), Suspended)
+
+
+def test_a_run_that_is_at_rest_is_decided_in_any_process_and_goes_on_there() -> None:
+    agent = payer()
+    with World(agent) as world:
+        first, second = world.open(), world.open()
+        execution = first.do(first.runtime.start(agent, "go"))
+        rest = first.do(execution)
+        assert isinstance(rest, Suspended)
+        assert world.root("payer").owner is None
+        end = first.begin(execution.terminal())
+        assert isinstance(second.do(second.runtime.decide(rest.request.id, approve=True)), Completed)
+        assert {entry.process for entry in world.witness.entries} == {"p2-"}
+        assert isinstance(world.wait(end), Completed)
+        assert first.do(execution) == rest  # a handle gives the rest that it came to first, for ever
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_people_deciding_two_items_in_two_processes_at_once_are_both_heard(seed: int) -> None:
+    agent = payer()
+    with World(agent, shuffle=True, seed=seed) as world:
+        first, second = world.open(), world.open()
+        rest = first.do(first.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        one = first.begin(first.runtime.decide(rest.request.id, items={"c1": True}))
+        two = second.begin(second.runtime.decide(rest.request.id, items={"c2": True}))
+        world.wait(one)
+        world.wait(two)
+        end = first.do(first.do(first.runtime.execution(rest.execution_id)).terminal())
+        assert isinstance(end, Completed)
+        assert world.witness.effects == {"pay": 1, "mail": 1}
+        receipts = first.do(first.runtime.receipts(rest.request.id))
+        assert {receipt.decision.tool_call_id for receipt in receipts} == {"c1", "c2"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("processes", [1, 2])
+def test_of_two_people_who_disagree_one_is_told_that_it_was_decided(seed: int, processes: int) -> None:
+    agent = payer()
+    with World(agent, shuffle=True, seed=seed) as world:
+        first = world.open()
+        second = world.open() if processes == 2 else first
+        rest = first.do(first.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        one = first.begin(first.runtime.decide(rest.request.id, approve=True))
+        two = second.begin(second.runtime.decide(rest.request.id, approve=False))
+        outcomes = []
+        for waiting in (one, two):
+            try:
+                outcomes.append(world.wait(waiting))
+            except AlreadyDecided as error:
+                outcomes.append(error)
+        assert sum(isinstance(outcome, AlreadyDecided) for outcome in outcomes) == 1
+        end = first.do(first.do(first.runtime.execution(rest.execution_id)).terminal())
+        assert isinstance(end, Completed if world.witness.effects else Rejected)
+
+
+def test_a_cancellation_reaches_a_run_in_another_process_at_its_next_look() -> None:
+    with World(CLERK, faults=[Fault("model#1", "hold")]) as world:
+        first, second = world.open(), world.open()
+        execution = first.do(first.runtime.start(CLERK, "go"))
+        second.do(second.runtime.cancel(execution.id))
+        assert world.record(execution.id).status == "active"
+        assert isinstance(first.do(execution), Cancelled)
+        assert world.clock.time < 2
+
+
+def test_a_process_without_the_code_takes_decisions_and_the_host_goes_on() -> None:
+    agent = payer()
+    other = Agent(name="other", model=scripted(["hello"]))
+    with World(agent) as world:
+        host = world.open()
+        rest = host.do(host.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        desk = world.open(other)
+        deciding = desk.begin(desk.runtime.decide(rest.request.id, approve=True))
+        assert isinstance(world.wait(deciding), Completed)
+        assert {entry.process for entry in world.witness.entries} == {"p1-"}
+
+
+def test_without_any_host_a_decision_is_kept_until_one_comes() -> None:
+    agent = payer()
+    other = Agent(name="other", model=scripted(["hello"]))
+    with World(agent) as world:
+        host = world.open()
+        rest = host.do(host.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        host.close()
+        desk = world.open(other)
+        receipts = desk.do(desk.runtime.record_decision(rest.request.id, approve=True))
+        assert [receipt.decision.tool_call_id for receipt in receipts] == ["c1", "c2"]
+        assert desk.do(desk.runtime.record_decision(rest.request.id, approve=True)) == receipts
+        assert desk.do(desk.runtime.result(rest.execution_id)) is None
+        assert [record.execution_id for record in desk.do(desk.runtime.unclaimed())] == [rest.execution_id]
+        host = world.open()
+        end = host.do(host.do(host.runtime.execution(rest.execution_id)).terminal())
+        assert isinstance(end, Completed)
+        assert world.witness.effects == {"pay": 1, "mail": 1}
+
+
+def test_without_any_host_a_cancellation_is_kept_until_one_comes() -> None:
+    agent = payer()
+    with World(agent) as world:
+        host = world.open()
+        rest = host.do(host.runtime.run(agent, "go"))
+        host.close()
+        desk = world.open(Agent(name="other", model=scripted(["hello"])))
+        desk.do(desk.runtime.cancel(rest.execution_id))
+        assert world.record(rest.execution_id).status == "suspended"
+        host = world.open()
+        assert isinstance(host.do(host.do(host.runtime.execution(rest.execution_id))), Cancelled)
+        assert world.witness.effects == {}
+
+
+def test_a_process_that_starts_announces_what_waits_and_turns_nobody_away() -> None:
+    agent = payer()
+    with World(agent) as world:
+        first = world.open()
+        rest = first.do(first.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        world.fault("take_over#1", "hold_reply")
+        opening = world.begin_open()
+        world.settle()
+        assert world.held("take_over#1")
+        deciding = first.begin(first.runtime.decide(rest.request.id, approve=True))
+        world.advance(0.2)
+        world.release("take_over#1")
+        assert isinstance(world.wait(deciding), Completed)
+        second = world.opened(*opening)
+        assert [event.kind for event in second.events][:1] == ["approval_required"]
+        assert second.events[0].data["request"]["id"] == rest.request.id
