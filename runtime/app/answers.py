@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from weakref import WeakValueDictionary
 
 import attrs
 
@@ -46,7 +47,7 @@ class Answers:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     # decisions ----------------------------------------------------------------------------------------------
 
@@ -54,38 +55,38 @@ class Answers:
         """Commit what is new, go on with the run where its code is here, and give its next rest."""
         found = await self._host.read(_request(request_id))
         execution_id = found.record.execution_id
+
+        def said(found: _Found) -> tuple[Decision, ...]:
+            return _decisions(found, request_id, approve, message, items)
+
         async with self._turn(execution_id):
-            while self._host.keeper.live(execution_id) is not None:
-                # Somebody else's decision is being committed, or the run goes on with it: this one waits its turn.
-                if not to_commit(
-                    found.record,
-                    request_id,
-                    _decisions(found, request_id, approve, message, items),
-                    found.receipts,
-                ):
-                    break
-                await next_rest(self._host, execution_id)
-                found = await self._host.read(_request(request_id))
+            rest = await self._host.patiently(lambda: self._decide(request_id, execution_id, said))
+        return await (asyncio.shield(rest) if rest is not None else next_rest(self._host, execution_id))
+
+    async def _decide(
+        self, request_id: str, execution_id: str, said: Callable[[_Found], tuple[Decision, ...]]
+    ) -> asyncio.Future[Rest] | None:
+        """One try, on what is on record now: a future of the rest that it leads to, None when nothing was new here."""
+        while True:
             found = await self._host.read(_request(request_id))
-            decisions = _decisions(found, request_id, approve, message, items)
-            if to_commit(found.record, request_id, decisions, found.receipts):
-                rest = await self._commit(found.record, request_id, decisions)
-                if rest is not None:
-                    return await asyncio.shield(rest)
-        return await next_rest(self._host, execution_id)
+            decisions = said(found)
+            if not to_commit(found.record, request_id, decisions, found.receipts):
+                return None
+            if self._host.keeper.live(execution_id) is None:
+                return await self._commit(found.record, request_id, decisions)
+            # Somebody else's decision is being committed, or the run goes on with it: this one waits its turn.
+            await next_rest(self._host, execution_id)
 
     async def _commit(
         self, record: ExecutionRecord, request_id: str, decisions: Sequence[Decision]
     ) -> asyncio.Future[Rest] | None:
         """Through a session where the agent's code is here; else in one transaction, and somebody else goes on."""
-        host = self._host
-        agent = host.definition(record)
+        agent = self._host.definition(record)
         if agent is None:
-            operation = self._hostless(record.execution_id, request_id, decisions)
-            await host.patiently(lambda: host.ask(operation))
+            await self._host.ask(self._hostless(record.execution_id, request_id, decisions))
             return None
         _validate(agent, record, decisions)
-        return await host.patiently(lambda: self._bring(record, agent, request_id, decisions))
+        return await self._bring(record, agent, request_id, decisions)
 
     async def record_decision(
         self, request_id: str, *, approve: bool | None, message: str, items: Items | None
@@ -158,22 +159,34 @@ class Answers:
     ) -> Rest:
         """Commit the answer, go on with the run where its code is here, and give its next rest."""
         _check_resolution(outcome, result, error)
-        host = self._host
         async with self._turn(execution_id):
-            record, said = await self._unresolved(execution_id, subject, outcome, result, error, revision)
-            agent = host.definition(record)
-            if agent is not None:
+            rest = await self._host.patiently(
+                lambda: self._resolve(execution_id, subject, outcome, result, error, revision)
+            )
+        return await (asyncio.shield(rest) if rest is not None else next_rest(self._host, execution_id))
 
-                def payload(found: Recovered) -> Resolved:
-                    assert found.record is not None
-                    _check_subject(found.record, [stored.row for stored in found.tools], subject, record.revision)
-                    return attrs.evolve(said, revision=found.record.revision)
+    async def _resolve(
+        self,
+        execution_id: str,
+        subject: str,
+        outcome: Performed,
+        result: str | ModelAnswer | None,
+        error: str | None,
+        revision: int | None,
+    ) -> asyncio.Future[Rest] | None:
+        """One try, on what is on record now: a future of the rest that it leads to, None when somebody else goes on."""
+        record, said = await self._unresolved(execution_id, subject, outcome, result, error, revision)
+        agent = self._host.definition(record)
+        if agent is None:
+            await self._host.ask(self._hostless_resolution(execution_id, said))
+            return None
 
-                rest = await host.patiently(lambda: host.bring(record, agent, "resolved", payload))
-                return await asyncio.shield(rest)
-            operation = self._hostless_resolution(execution_id, said)
-            await host.patiently(lambda: host.ask(operation))
-        return await next_rest(host, execution_id)
+        def payload(found: Recovered) -> Resolved:
+            assert found.record is not None
+            _check_subject(found.record, [stored.row for stored in found.tools], subject, record.revision)
+            return attrs.evolve(said, revision=found.record.revision)
+
+        return await self._host.bring(record, agent, "resolved", payload)
 
     async def record_resolution(
         self,

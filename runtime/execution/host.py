@@ -126,13 +126,14 @@ class Host:
         return await future
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Try again while somebody else holds the agent: a process that starts holds what is at rest for a moment, to
-        announce it, and that is no reason to turn people away. Raises what the last try raised.
+        """Try again while somebody else holds the agent, or has just moved it on: a process that starts holds what is
+        at rest for a moment, to announce it, and that is no reason to turn people away. `work` looks at what is on
+        record each time. Raises what the last try raised.
         """
         for attempt in range(_TRIES):
             try:
                 return await work()
-            except (AgentBusy, SupersededError):
+            except (AgentBusy, NotSuspended, SupersededError):
                 if attempt == _TRIES - 1:
                     raise
                 await self.pause(_BACKOFF)
