@@ -41,8 +41,9 @@ def test_the_machine_of_ones_own_compiles_and_runs(tmp_path: Path) -> None:
 
 
 def test_every_command_it_names_exists() -> None:
-    from pawl.tools.cli.main import build
     from typer.main import get_command
+
+    from pawl.tools.cli.main import build
 
     known = set(get_command(build()).commands)  # type: ignore[attr-defined]
 
