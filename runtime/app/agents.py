@@ -38,6 +38,8 @@ class AgentHandle:
         """
         if not isinstance(text, str):
             raise InvalidArguments(f"the input must be text, not {type(text).__name__}")
+        if id is not None:
+            _check_id("a start's id", id)
         context = _json(durable_context)
         try:
             text.encode()
@@ -105,10 +107,7 @@ class Identities:
         self._handles.pop(agent_id, None)
 
     def _root(self, agent: Agent, agent_id: str) -> AgentRoot:
-        if not isinstance(agent_id, str) or not agent_id or len(agent_id) > _LONGEST or not agent_id.isprintable():
-            raise InvalidArguments(
-                f"{agent_id!r:.60} cannot be an agent's id; give printable text of at most {_LONGEST}"
-            )
+        _check_id("an agent's id", agent_id)
         return AgentRoot(agent_id, agent.name, agent.version, self._host.environment.now())
 
     def _same(self, agent: Agent, agent_id: str) -> AgentHandle | None:
@@ -122,6 +121,11 @@ class Identities:
 
 
 _LONGEST = 200
+
+
+def _check_id(what: str, name: object) -> None:
+    if not isinstance(name, str) or not name or len(name) > _LONGEST or not name.isprintable():
+        raise InvalidArguments(f"{name!r:.60} cannot be {what}; give printable text of at most {_LONGEST} characters")
 
 
 def _check(root: AgentRoot, agent: Agent) -> None:
@@ -175,5 +179,13 @@ def _json(context: Mapping[str, Any] | None) -> dict[str, Any] | None:
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArguments(f"durable_context is not JSON: {error}") from None
+    if not _keys_are_text(context):
+        raise InvalidArguments("durable_context is not JSON: every key must be text, at every depth")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
+
+
+def _keys_are_text(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _keys_are_text(item) for key, item in value.items())
+    return not isinstance(value, list | tuple) or all(_keys_are_text(item) for item in value)

@@ -62,7 +62,7 @@ class Admission:
             raise AgentNotFound(f"there is no agent {record.agent_id!r}; `open` it first")
         earlier = tx.executions.of_start(record.agent_id, record.start_id)
         if earlier is not None:
-            raise _again(earlier, record)
+            raise same_start(earlier, record)
         if root.status == "closed":
             raise AgentClosed(f"agent {record.agent_id!r} is closed and takes no new runs")
         for held, _ in tx.executions.list(record.agent_id, open_only=True, limit=1):
@@ -93,7 +93,8 @@ class Admission:
         return Reading(Found.COMMITTED, Admitted(root))
 
 
-def _again(earlier: ExecutionRecord, asked: ExecutionRecord) -> PawlError:
+def same_start(earlier: ExecutionRecord, asked: ExecutionRecord) -> AlreadyStarted | IdConflict:
+    """What a start is whose id was used before: the same work again, or a conflict."""
     if (earlier.input, earlier.context, earlier.definition) == (asked.input, asked.context, asked.definition):
         return AlreadyStarted(earlier)
     return IdConflict(

@@ -18,7 +18,7 @@ from pawl.generated.agent_invocation import MACHINE, State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.payloads import Recovered, Stop
-from pawl.runtime.barriers.admission import Admission, AlreadyStarted
+from pawl.runtime.barriers.admission import Admission, AlreadyStarted, same_start
 from pawl.runtime.barriers.claim import Claimed, take_over
 from pawl.runtime.barriers.rest import give_back
 from pawl.runtime.execution.heart import Live
@@ -178,10 +178,16 @@ class Host:
         )
         entry = JournalEntry(JournalKind.INPUT_RECEIVED, execution_id, now, body, {"start_id": record.start_id})
         command = Admission(self.owner, now, self.is_dead, record, body, kept, entry)
-        try:
-            self.keeper.registry.take(agent_id, execution_id, Slot.ADMIT)
-        except AgentBusy as busy:
-            return await self._same_start(command, busy)
+        while True:
+            try:
+                self.keeper.registry.take(agent_id, execution_id, Slot.ADMIT)
+                break
+            except AgentBusy as busy:
+                earlier = await self._same_start(record)
+                if earlier is not None:
+                    return earlier
+                if self.keeper.registry.slot(agent_id) is not None:
+                    raise busy from None
         invocation = self._context(agent, record, session, Authority(self.owner, 0))
         invocation = replace(invocation, input=text, context=context or {})
         begun = self.keeper.waiting.start(execution_id)
@@ -192,13 +198,23 @@ class Host:
             return again.record.execution_id
         return execution_id
 
-    async def _same_start(self, command: Admission, busy: AgentBusy) -> str:
-        """The agent is taken here; the same start again is still the same execution."""
-        record = command.record
+    async def _same_start(self, record: ExecutionRecord) -> str | None:
+        """The agent is taken here. The same start again is still the same execution, also while it is being admitted;
+        None when there is no such start. Raises IdConflict.
+        """
+        for live in self.keeper.executing:
+            begun = self.keeper.waiting.starting(live.execution_id)
+            asked = live.invocation.record
+            if begun is not None and (asked.agent_id, asked.start_id) == (record.agent_id, record.start_id):
+                await asyncio.wait([begun])
         earlier = await self.read(lambda tx: tx.executions.of_start(record.agent_id, record.start_id))
-        if earlier is not None and earlier.input == record.input and earlier.context == record.context:
-            return earlier.execution_id
-        raise busy
+        if earlier is None:
+            return None
+        match same_start(earlier, record):
+            case AlreadyStarted():
+                return earlier.execution_id
+            case conflict:
+                raise conflict
 
     def _context(self, agent: Agent, record: ExecutionRecord, session: str, authority: Authority) -> AgentInvocation:
         return AgentInvocation(

@@ -21,8 +21,13 @@ class Waiting:
     def start(self, execution_id: str) -> asyncio.Future[None]:
         """A future that is done when the admission has committed, and fails when it was refused."""
         future: asyncio.Future[None] = self._environment.future()
+        future.add_done_callback(_retrieved)
         self._starts[execution_id] = future
         return future
+
+    def starting(self, execution_id: str) -> asyncio.Future[None] | None:
+        """That future while the admission is not answered, else None."""
+        return self._starts.get(execution_id)
 
     def rest(self, execution_id: str, *, answering: bool = False) -> asyncio.Future[Rest]:
         """A future of the execution's next rest; `answering` when the caller's own answer leads there."""
