@@ -94,9 +94,14 @@ class Stops(Facts):
         if self.blocked is not None:
             return Ending("blocked", error=self.blocked)
         if self.rejection is not None:
-            said = self.answer.text if self.answer is not None else ""
-            return Ending("rejected", output=said, error=ErrorInfo("Rejected", self.rejection))
+            return Ending("rejected", output=self._said(), error=ErrorInfo("Rejected", self.rejection))
         return Ending("completed", output=self.output or "")
+
+    def _said(self) -> str:
+        """What the model said last; a session that was resumed knows it from the transcript."""
+        if self.answer is not None:
+            return self.answer.text
+        return next((message.text for message in reversed(self.transcript or ()) if message.role == "assistant"), "")
 
     def replace_outcome_by_failure(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """What was to be recorded cannot be written: record instead, once, that it could not."""

@@ -94,8 +94,6 @@ class Workshop:
     ) -> None:
         """Run a body: on the pool, or as a task where it is `async`."""
         tool = invocation.agent.tool(row.tool)
-        assert tool is not None
-        assert row.arguments is not None
         name, cancellation = row.tool_invocation_id, Cancellation()
         context = ToolContext(
             execution_id=row.execution_id,
@@ -114,6 +112,10 @@ class Workshop:
             outcome = _outcome(text, error, cancellation.is_set, max(0.0, self._environment.now() - started))
             post("execution_completed", ToolEnded(name, row.attempt, outcome), name, name)
 
+        if tool is None:
+            gone = ToolError(f"there is no tool {row.tool!r} any more; nothing was run")
+            self._environment.later(0.0, partial(ended, None, gone))
+            return
         self._act(
             name,
             permit,
