@@ -187,12 +187,12 @@ class Recovery(Outcomes, Approvals, Calls):
         return replace(self, operations=self.operations | {name}), (RunProbe(child.row),)
 
     def take_probe(self, payload: ProbeAnswer) -> tuple[Self, Effects]:
-        """The tool knows what came of it: adopted like an application's answer."""
+        """The tool knows what came of it: adopted like an application's answer, and asked about if that is refused."""
         assert self.batch is not None
         child = self.batch.find(payload.tool_invocation_id)
         assert child is not None
         resolution = Resolved(child.row.tool_call_id, self.record.revision, "succeeded", payload.result or "")
-        return replace(self, resolution=resolution), NOTHING
+        return replace(self, resolution=resolution, batch=self.batch.marked(payload.tool_invocation_id, "ask")), NOTHING
 
     def mark_run(self, payload: ProbeAnswer) -> tuple[Self, Effects]:
         """It never ran: it runs now, under the same key."""

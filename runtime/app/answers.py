@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 
 import attrs
 
+from pawl.runtime.agent.answers import normalise
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.payloads import Decided, Recovered, Resolved
 from pawl.runtime.app.execution import next_rest
@@ -21,6 +22,7 @@ from pawl.runtime.records.approvals import Decision, Receipt, Verdict
 from pawl.runtime.records.errors import (
     AgentBusy,
     InvalidArguments,
+    MalformedModelAnswer,
     NotSuspended,
     StaleRequest,
     StaleRevision,
@@ -276,11 +278,14 @@ def _decisions(
 
 
 def _decision(name: str, said: bool | Decision, message: str) -> Decision:
-    if isinstance(said, Decision):
-        return attrs.evolve(said, tool_call_id=name)
-    if not isinstance(said, bool):
+    if isinstance(said, bool):
+        said = Decision(name, Verdict.APPROVED if said else Verdict.REJECTED, message)
+    if not isinstance(said, Decision) or not isinstance(said.verdict, Verdict):
         raise InvalidArguments(f"item {name!r} is decided with True, False or a Decision, not {said!r:.40}")
-    return Decision(name, Verdict.APPROVED if said else Verdict.REJECTED, message)
+    if not isinstance(said.message, str):
+        raise InvalidArguments(f"the message about item {name!r} must be text, not {said.message!r:.40}")
+    _check_text(f"the message about item {name!r}", said.message)
+    return attrs.evolve(said, tool_call_id=name)
 
 
 def _validate(agent: Agent, record: ExecutionRecord, decisions: Sequence[Decision]) -> None:
@@ -324,13 +329,30 @@ def _check_resolution(outcome: str, result: object, error: object) -> None:
     if (result is not None) is not takes_result or (error is not None) is not takes_error:
         takes = "result=" if takes_result else "error=" if takes_error else "neither result= nor error="
         raise InvalidArguments(f"outcome={outcome!r} takes {takes}")
+    if not isinstance(result, str | ModelAnswer | None) or not isinstance(error, str | None):
+        raise InvalidArguments("result= is text, or a ModelAnswer for the subject 'model'; error= is text")
+    _check_text("result=", result)
+    _check_text("error=", error)
 
 
 def _model_answer(subject: str, outcome: str, result: str | ModelAnswer | None) -> ModelAnswer | None:
+    """A model's answer as a provider could have given it. Raises InvalidArguments."""
     if subject != MODEL:
         if isinstance(result, ModelAnswer):
             raise InvalidArguments("a tool's result is text; a ModelAnswer is for the subject 'model'")
         return None
     if outcome != "succeeded":
         return None
-    return result if isinstance(result, ModelAnswer) else ModelAnswer(str(result))
+    try:
+        return normalise(result if isinstance(result, ModelAnswer) else ModelAnswer(str(result)), "result=")
+    except MalformedModelAnswer as error:
+        raise InvalidArguments(str(error)) from None
+
+
+def _check_text(what: str, value: object) -> None:
+    if not isinstance(value, str):
+        return
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArguments(f"{what} is not Unicode text: a lone surrogate at character {error.start}") from None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pawl.runtime.barriers.claim import IsDead, existing
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, to_commit
-from pawl.runtime.barriers.facts import answer_entries
+from pawl.runtime.barriers.facts import answer_entries, call_entry
 from pawl.runtime.barriers.resolve import MODEL, Performed, resolve_model, resolve_tool, subjects
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.approvals import Decision, Receipt
@@ -114,9 +114,10 @@ def resolve(
         if subject == MODEL:
             if outcome == "succeeded":
                 journal[:0] = answer_entries(execution_id, str(record.llm_call_id), answer or ModelAnswer(), now)
-                after = replace(
-                    after, iterations=after.iterations + 1, usage=after.usage + (answer or ModelAnswer()).usage
-                )
+                usage = after.usage + (answer or ModelAnswer()).usage
+                after = replace(after, iterations=after.iterations + 1, lost_calls=0, usage=usage)
+            elif outcome == "failed":
+                journal.insert(0, call_entry(execution_id, str(record.llm_call_id), "failed", now))
             after = replace(after, **resolve_model(record, outcome, answer, error))
             tools: tuple[ToolRow, ...] = ()
             contents: tuple[Content, ...] = ()

@@ -110,14 +110,24 @@ def _async_body(
 
 
 def _probe(tool: Tool[..., Any], probe: Callable[..., Any], audience: Audience) -> Callable[..., Any]:
+    held: set[str] = set()
+
     async def ask_async(key: str) -> Any:
-        _crash(audience.faults.met(f"probe:{tool.name}"), "crash_before_effect")
+        fault = audience.faults.met(f"probe:{tool.name}")
+        await _released(audience, fault)
+        _crash(fault, "crash_before_effect")
         answer = await probe(key)
         audience.probed(key, answer)
         return answer
 
     def ask(key: str) -> Any:
-        _crash(audience.faults.met(f"probe:{tool.name}"), "crash_before_effect")
+        fault = None if key in held else audience.faults.met(f"probe:{tool.name}")
+        if fault is not None and fault.do == "hold":
+            address = fault.address
+            held.add(key)
+            raise Held(lambda go: audience.park(address, go))
+        held.discard(key)
+        _crash(fault, "crash_before_effect")
         answer = probe(key)
         audience.probed(key, answer)
         return answer

@@ -137,6 +137,9 @@ def test_edited_arguments_survive_the_loss_of_the_process() -> None:
         ({"c9": True}, "no item 'c9'"),
         ({"c3": True}, "no item 'c3'"),
         ({"c1": "yes"}, "True, False or a Decision"),
+        ({"c1": Decision("c1", "approved")}, "True, False or a Decision"),  # type: ignore[arg-type]
+        ({"c1": Decision("c1", Verdict.APPROVED, 7)}, "must be text"),  # type: ignore[arg-type]
+        ({"c1": Decision("c1", Verdict.APPROVED, "\ud800")}, "not Unicode"),
     ],
 )
 @pytest.mark.parametrize("record_only", [False, True])
