@@ -67,9 +67,10 @@ class Stops(Facts):
 
     def stop_work(self, payload: object) -> tuple[Self, Effects]:
         """Freeze the ending, then ask everything that runs to stop; its end is waited for."""
-        effects: list[object] = []
-        if self.call is not None:
-            effects.append(StopModel(self.call))
+        children = self.batch.children if self.batch is not None else ()
+        bodies = {child.row.tool_invocation_id for child in children}
+        # A model call, or a probe; a body is asked by its own session.
+        effects: list[object] = [StopModel(operation) for operation in sorted(self.operations - bodies)]
         if self.batch is not None:
             effects += [
                 Tell(child.row.tool_invocation_id, "cancel")

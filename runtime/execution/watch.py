@@ -60,9 +60,10 @@ class Watch:
         if await host.read(_any_dead(host.is_dead)):
             # The adapter knows leases by their end; a process of this machine that is gone need not be waited for.
             await host.ask(bury(host.is_dead))
-        await self._adopt_all(lambda after: _adoptable(host.owner, host.environment.now(), after))
         if resting and host.keeper.listeners.any:
+            # Before the others: what comes to rest by being adopted has been announced.
             await self._adopt_all(_resting)
+        await self._adopt_all(lambda after: _adoptable(host.owner, host.environment.now(), after))
 
     async def _adopt_all(self, page: Callable[[str], Operation[_Page]]) -> None:
         """Page by page, each page at once: their claims commit together."""
