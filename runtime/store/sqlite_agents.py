@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from typing import Final
 
 from pawl.runtime.records.agents import AgentRoot, Owner
 from pawl.runtime.records.codec import decode, encode
@@ -22,11 +23,16 @@ _DELETES = (
 )
 
 
+_REMEMBERED: Final = 1000
+"""How many agents' roots are kept decoded."""
+
+
 class SqliteAgents:
-    """Roots, each replaced in place."""
+    """Roots, each replaced in place. What was written last needs no decoding when the very same text is read."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._written: dict[str, tuple[str, AgentRoot]] = {}
 
     def insert(self, root: AgentRoot) -> None:
         """Add a root. Raises AgentExists."""
@@ -46,15 +52,20 @@ class SqliteAgents:
         if found is None:
             return None
         self._rows.agents[agent_id] = found[0]
-        return decoded(found[1], AgentRoot, agent_id, "agent_id")
+        text, root = self._written.get(agent_id, ("", None))
+        return root if found[1] == text else decoded(found[1], AgentRoot, agent_id, "agent_id")
 
     def save(self, root: AgentRoot) -> None:
         """Replace the root of that id. Raises AgentNotFound."""
+        text = encode(root)
         done = self._rows.execute(
-            "UPDATE agents SET owner = ?, record = ? WHERE agent_id = ?", (root.owner, encode(root), root.agent_id)
+            "UPDATE agents SET owner = ?, record = ? WHERE agent_id = ?", (root.owner, text, root.agent_id)
         )
         if done.rowcount == 0:
             raise AgentNotFound(f"there is no agent {root.agent_id!r}; `open` or `create` it first")
+        if len(self._written) >= _REMEMBERED:
+            self._written.clear()
+        self._written[root.agent_id] = (text, root)
 
     def list(self, after: str = "", limit: int = 100) -> Sequence[AgentRoot]:
         """Roots in id order, after an id."""

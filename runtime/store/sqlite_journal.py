@@ -43,10 +43,16 @@ class SqliteContents:
 def content_row(rows: Rows, content: Content) -> int:
     """The row number of a body, stored now or before."""
     key = digest_key(content.digest)
-    put = rows.execute("INSERT INTO contents (digest, body) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, content.body))
-    if put.rowcount and put.lastrowid is not None:
-        return put.lastrowid
-    row: int = rows.execute("SELECT id FROM contents WHERE digest = ?", (key,)).fetchone()[0]
+    row = rows.contents.get(key)
+    if row is None:
+        put = rows.execute(
+            "INSERT INTO contents (digest, body) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, content.body)
+        )
+        if put.rowcount and put.lastrowid is not None:
+            row = put.lastrowid
+        else:
+            (row,) = rows.execute("SELECT id FROM contents WHERE digest = ?", (key,)).fetchone()
+        rows.contents[key] = row
     return row
 
 

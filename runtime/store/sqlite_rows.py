@@ -19,11 +19,14 @@ class Rows:
         self.agents: dict[str, int] = {}
         self.executions: dict[str, tuple[int, int]] = {}
         """By id: the row numbers of the execution and of its agent."""
+        self.contents: dict[bytes, int] = {}
+        """By digest."""
 
     def forget(self) -> None:
         """Start anew."""
         self.agents.clear()
         self.executions.clear()
+        self.contents.clear()
 
     def agent(self, agent_id: str) -> int:
         """The row number of an agent. Raises AgentNotFound."""
