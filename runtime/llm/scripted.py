@@ -134,13 +134,13 @@ class ScriptedProvider:
 
     def _next(self, request: ModelRequest) -> int:
         """The place in the script for this attempt: the failures before an answer once each, then the answer."""
-        answers = sum(1 for turn in self._turns if turn and not _fails(self._script[turn[-1]]))
         turn = self._turns[request.sequence - 1] if 1 <= request.sequence <= len(self._turns) else ()
         key = (request.agent_id, request.sequence)
         attempt = self._attempts[key]
         self._attempts[key] += 1
         place = turn[min(attempt, len(turn) - 1)] if turn else None
         if place is None or (attempt >= len(turn) and _fails(self._script[place])):
+            answers = sum(1 for turn in self._turns if turn and not _fails(self._script[turn[-1]]))
             raise ModelError(
                 f"the script ends after {answers} answer{'' if answers == 1 else 's'}, and agent "
                 f"{request.agent_id!r} asks for number {request.sequence} (attempt {attempt + 1}); add an answer"
