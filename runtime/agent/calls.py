@@ -51,7 +51,7 @@ class Committing(Facts):
             **draft,
         )
         before = (self.record.revision, self.record.token)
-        return context, Commit(barrier, self.authority, record, before, self.position, self.journal)
+        return context, Commit(barrier, self.authority, record, before, self.position, self.journal, held=self.held)
 
     def opened(self, command: Commit, **changes: object) -> Self:
         """With `command` as the barrier that is being passed."""

@@ -14,7 +14,6 @@ from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.answers import Fenced
-from pawl.runtime.store.ownership import assert_fence
 from pawl.runtime.store.port import Transaction
 
 
@@ -32,7 +31,8 @@ class Commit:
 
     `record` is the execution as it will stand, at `revision`; `before` is (revision, commit token) as it stands
     now. `journal` is appended after `position`. `release` gives the agent up in the same transaction, `bump`
-    counts a revision of the agent root, `answers` model answers of an ended run.
+    counts a revision of the agent root, `answers` model answers of an ended run. Not `held`: the barrier before has
+    given the agent up, and nobody may have claimed it since, which would have raised the fence.
     """
 
     barrier: str
@@ -48,6 +48,7 @@ class Commit:
     release: bool = False
     bump: bool = False
     answers: int = 0
+    held: bool = True
 
     @property
     def token(self) -> str:
@@ -60,7 +61,9 @@ class Commit:
 
     def run(self, tx: Transaction) -> Written:
         """Write everything, or raise: Fenced, StaleRevision, and what the repositories raise."""
-        root = assert_fence(tx, self.record.agent_id, self.authority)
+        root = tx.agents.get(self.record.agent_id)
+        if root is None or (root.owner, root.fence) != (self._owner, self.authority.fence):
+            raise Fenced(root.owner if root is not None else None)
         if root.position != self.position:
             raise StaleRevision(f"the journal is at {root.position}, this writer left it at {self.position}")
         awaiting = may_wait(tx, self.record.execution_id, self.awaiting)
@@ -77,6 +80,11 @@ class Commit:
         root = self.after(root)
         tx.agents.save(root)
         return Written(root.position, root)
+
+    @property
+    def _owner(self) -> str | None:
+        """Whom this commit expects as the agent's owner."""
+        return self.authority.owner if self.held else None
 
     def after(self, root: AgentRoot) -> AgentRoot:
         """The agent root as this commit leaves it."""
@@ -95,7 +103,7 @@ class Commit:
         if root is None or root.fence != self.authority.fence:
             raise Fenced(root.owner if root is not None else None)
         landed = found is not None and found.token == self.token
-        if root.owner != self.authority.owner and not (landed and self.release and root.owner is None):
+        if root.owner != self._owner and not (landed and self.release and root.owner is None):
             raise Fenced(root.owner)
         if landed:
             return Reading(Found.COMMITTED, Written(root.position, root))
