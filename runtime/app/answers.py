@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from weakref import WeakValueDictionary
 
 import attrs
@@ -24,8 +25,11 @@ from pawl.runtime.records.errors import (
     InvalidArguments,
     MalformedModelAnswer,
     NotSuspended,
+    OutcomeUnknown,
+    SpecMismatch,
     StaleRequest,
     StaleRevision,
+    StoreUnavailable,
     Superseded,
     UnknownSubject,
 )
@@ -139,13 +143,11 @@ class Answers:
         record = await host.ask(hostless.stop_intent(execution_id, host.environment.now()))
         if ended(record) or host.stop_live(execution_id):
             return
-        agent = host.definitions.get(record.definition)
-        if agent is not None:
-            # Nobody runs it: this process ends it. Where another does after all, that one sees the intent.
-            try:
+        # Nobody runs it: this process ends it. Where another does, or only another may, that one sees the intent.
+        with suppress(AgentBusy, Superseded, SpecMismatch, StoreUnavailable, OutcomeUnknown):
+            agent = host.definition(record, stopping=True)
+            if agent is not None:
                 await host.adopt(record, agent)
-            except (AgentBusy, Superseded):
-                return
 
     # resolutions --------------------------------------------------------------------------------------------
 

@@ -230,15 +230,16 @@ class Host:
 
     # going on with what is on record --------------------------------------------------------------------------
 
-    def definition(self, record: ExecutionRecord) -> Agent | None:
+    def definition(self, record: ExecutionRecord, *, stopping: bool = False) -> Agent | None:
         """The definition that may go on with this record, None when this process has none of that name.
 
-        Raises DefinitionChanged, SpecMismatch: the work is left untouched.
+        `stopping`: only to end it, for which any version will do, since nothing of the definition is run. Raises
+        DefinitionChanged, SpecMismatch: the work is left untouched.
         """
         agent = self.definitions.get(record.definition)
         if agent is None:
             return None
-        if record.definition_version not in (agent.version, *agent.compatible_with):
+        if not stopping and record.definition_version not in (agent.version, *agent.compatible_with):
             raise DefinitionChanged(
                 f"execution {record.execution_id} was started by {record.definition} version "
                 f"{record.definition_version}, this is version {agent.version}; "

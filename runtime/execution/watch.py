@@ -73,9 +73,16 @@ class Watch:
             await asyncio.gather(*(self._adopt(record) for record in found.records))
             after = found.last
 
+    async def _stopping(self, record: ExecutionRecord) -> bool:
+        """Whether it is only to be ended; asked of work of another version alone."""
+        agent = self._host.definitions.get(record.definition)
+        if agent is None or record.definition_version == agent.version:
+            return False
+        return bool(await self._host.read(_asked_to_stop((record.execution_id,))))
+
     async def _adopt(self, record: ExecutionRecord) -> None:
         try:
-            agent = self._host.definition(record)
+            agent = self._host.definition(record, stopping=await self._stopping(record))
             if agent is not None and not self._stopped:
                 await self._host.adopt(record, agent)
                 self.refused.pop(record.execution_id, None)
