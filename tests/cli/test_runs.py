@@ -184,7 +184,7 @@ def test_an_empty_store_is_no_error(shell: Shell) -> None:
     assert (ran.code, ran.out, ran.err) == (0, "", "no open executions\n")
 
 
-def test_the_diagram_shows_where_a_run_stands(shell: Shell) -> None:
+def test_the_diagram_shows_where_a_run_stands_and_how_it_came_there(shell: Shell) -> None:
     name, _ = shell.started()
 
     assert shell("show", name, "--diagram", "here.svg").code == 0
@@ -194,6 +194,7 @@ def test_the_diagram_shows_where_a_run_stands(shell: Shell) -> None:
                  if 'tooltip=suspended' in line]  # fmt: skip
     assert len(suspended) == 1
     assert "penwidth=3" in suspended[0]
+    assert (shell.folder / "here.dot").read_text(encoding="utf-8").count("penwidth=2.2") > 8
     assert shell("show", name, "--diagram", "here.png").code == 2
 
 

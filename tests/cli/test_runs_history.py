@@ -1,4 +1,4 @@
-"""The barriers read off a journal are those that committed, in order, whatever a run went through."""
+"""The barriers and the way read off a record are those of the run, whatever it went through."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from pawl.runtime.execution.heart import Move
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.store.sqlite import SqliteStore
 from pawl.tools.cli.history import steps
+from pawl.tools.cli.picturing import agent_machine, standing
 from pawl.tools.cli.record import snapshot
+from pawl.tools.cli.way import STATES, way
+from pawl.tools.compiler.overlay import overlay
 
 Story = Callable[["World"], Awaitable[None]]
 
@@ -36,6 +39,16 @@ BARRIERS = {
     "admitting": "admission", "calling_llm": "provider_dispatch", "suspending": "suspension", "deciding": "approval",
     "dispatching_tools": "tool_dispatch", "resolving": "resolution", "settling": "outcome",
 }  # fmt: skip
+
+MODEL = agent_machine()
+
+WITHOUT_CODE = {
+    ("suspended", "deciding"),
+    ("deciding", "suspended"),
+    ("awaiting_resolution", "resolving"),
+    ("resolving", "recovering"),
+}
+"""What an answer does that is recorded in one transaction, without a session that takes rows."""
 
 
 @tool
@@ -90,6 +103,7 @@ class World:
     def __init__(self, path: Path, agent: Agent) -> None:
         self._path, self.agent = path, agent
         self.committed: list[str] = []
+        self.hops: set[tuple[str, str]] = set()
         self.execution_id = ""
 
     def runtime(self, *, code: bool = True) -> Runtime:
@@ -97,6 +111,8 @@ class World:
 
     def _trace(self, _: str, move: Move) -> None:
         state, _, inner = move.source.partition(".")
+        if move.child is None and move.target is not None:
+            self.hops.add((state, move.target.partition(".")[0]))
         if move.child is None and inner and move.event in ("committed", "read_committed"):
             self.committed.append(BARRIERS[state])
 
@@ -116,7 +132,7 @@ class World:
         runtime = Runtime(SqliteStore(self._path), [self.agent], trace=self._trace, poll_interval=0, close_timeout=0)
         async with runtime:
             self.execution_id = (await runtime.start(self.agent, "hello", id="r1")).id
-            await Traps.reached.wait()
+            await asyncio.wait_for(Traps.reached.wait(), 20)
         await self.check()
 
     async def resolve(self, subject: str, outcome: Any, *, code: bool = True, stand_still: bool = False) -> None:
@@ -133,7 +149,7 @@ class World:
             )
             async with runtime:
                 resolving = asyncio.ensure_future(runtime.resolve(self.execution_id, subject, outcome, **said))
-                await Traps.reached.wait()
+                await asyncio.wait_for(Traps.reached.wait(), 20)
             with pytest.raises(RuntimeClosed):
                 await resolving
         else:
@@ -152,6 +168,10 @@ class World:
         assert [step.barrier for step in read] == self.committed
         assert [step.revision for step in read] == list(range(found.record.revision + 1))
         assert [entry for step in read for entry in step.entries] == list(found.journal)
+        taken = way(MODEL, read, standing(found))
+        assert overlay(MODEL, standing(found), taken).path == tuple(taken)
+        assert set(taken) <= self.hops | WITHOUT_CODE
+        assert taken[-1][1] == standing(found)
 
 
 def answers(*script: Any, tools: Any = (look, pay, charge, mail, broken), **options: Any) -> Agent:
@@ -273,7 +293,7 @@ STORIES: dict[str, tuple[Agent, Story]] = {
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_the_barriers_that_are_read_are_those_that_committed(name: str, tmp_path: Path) -> None:
+def test_the_barriers_and_the_way_that_are_read_are_those_of_the_run(name: str, tmp_path: Path) -> None:
     agent, story = STORIES[name]
     world = World(tmp_path / "runs.db", agent)
 
@@ -289,6 +309,7 @@ def test_every_barrier_of_the_machine_has_its_name_here(state: str) -> None:
     assert MACHINE.state[state].name == state
     barriers = {info.name for info in MACHINE.states if f"{info.name}.committing" in MACHINE.state}
     assert barriers == set(BARRIERS)
+    assert {barrier: state for state, barrier in BARRIERS.items()} == STATES
 
 
 def test_no_revision_is_claimed_when_the_barriers_do_not_add_up(tmp_path: Path) -> None:
@@ -307,3 +328,18 @@ def test_no_revision_is_claimed_when_the_barriers_do_not_add_up(tmp_path: Path) 
 
     assert {step.revision for step in read} == {None}
     assert [entry for step in read for entry in step.entries] == list(found.journal)
+
+
+@pytest.mark.parametrize("name", ["nothing but an answer", "tools, twice", "rejected", "lost in the model"])
+def test_the_way_that_is_read_is_the_whole_way(name: str, tmp_path: Path) -> None:
+    agent, story = STORIES[name]
+    world = World(tmp_path / "runs.db", agent)
+
+    async def play() -> set[tuple[str, str]]:
+        await story(world)
+        async with world.runtime(code=False) as runtime:
+            found = await runtime._host.read(snapshot(world.execution_id))
+        read = steps(found.record, found.journal, [stored.row for stored in found.tools])
+        return set(way(MODEL, read, standing(found)))
+
+    assert asyncio.run(play()) == {hop for hop in world.hops if hop[0] != hop[1]}

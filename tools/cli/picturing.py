@@ -6,26 +6,22 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
+from pawl.tools.cli.history import steps
 from pawl.tools.cli.output import Misuse
 from pawl.tools.cli.record import Snapshot
+from pawl.tools.cli.way import STATES, way
 from pawl.tools.compiler.compile import compile_text
 from pawl.tools.compiler.emit_dot import emit_dot
 from pawl.tools.compiler.emit_svg import CannotDraw, emit_svg
 from pawl.tools.compiler.model import MachineModel
 from pawl.tools.compiler.overlay import overlay
 
-_STATES = {
-    "preparing": "admitting",
-    "calling_llm": "calling_llm",
-    "resuming": "deciding",
-    "dispatching_tools": "dispatching_tools",
-    "recovering": "resolving",
-}
-
 
 def draw(found: Snapshot, path: Path) -> None:
-    """Draw where an execution stands into `path`, by its suffix .svg or .dot. Raises Misuse."""
-    save(path, agent_machine(), standing(found))
+    """Draw where an execution stands, and how it came there, into `path`, an .svg or .dot. Raises Misuse."""
+    model, state = agent_machine(), standing(found)
+    committed = steps(found.record, found.journal, [stored.row for stored in found.tools])
+    save(path, model, state, way(model, committed, state))
 
 
 def standing(found: Snapshot) -> str:
@@ -38,7 +34,7 @@ def standing(found: Snapshot) -> str:
         case "resolution":
             return "awaiting_resolution"
         case None:
-            return _STATES.get(found.record.phase, "recovering")
+            return STATES.get(found.barrier, "recovering")
 
 
 def agent_machine() -> MachineModel:

@@ -112,7 +112,7 @@ def show(
     diagram: Annotated[
         Path | None,
         typer.Option(
-            "--diagram", metavar="OUT.svg", help="Draw the machine with where the run stands; .svg or .dot.",
+            "--diagram", metavar="OUT.svg", help="Draw the way of the run through its machine; .svg or .dot.",
             show_default=False,
         ),
     ] = None,
