@@ -53,6 +53,7 @@ from pawl.runtime.fsm.step import explain
 from pawl.runtime.llm.port import Provider
 from pawl.runtime.loop.environment import AsyncioEnvironment, Cancellable, Environment
 from pawl.runtime.loop.inbox import Inbox
+from pawl.runtime.loop.outbox import Outbox
 from pawl.runtime.records.errors import OutcomeUnknown
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.store.answers import Answer, Unavailable, Uncertain
@@ -91,7 +92,10 @@ class Keeper:
         self.registry = Registry()
         self.waiting = Waiting(environment)
         patience = environment.patience if isinstance(environment, AsyncioEnvironment) else None
-        self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(environment, self._handle, patience, self._answer_is_due)
+        self.outbox = Outbox(store, environment.wake, lambda: self.inbox.draining)
+        self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(
+            environment, self._handle, patience, self._answer_is_due, self.outbox.flush
+        )
         self.read_again: Callable[[str], None] = _nobody
         self.dropped: dict[str, int] = {}
         self._provider, self._trace = provider, trace
@@ -168,7 +172,7 @@ class Keeper:
                 then(said)
 
         def submit(backoff: float) -> None:
-            self.store.submit(operation, lambda said: self._post(lambda: answered(said, backoff)))
+            self.outbox.submit(operation, lambda said: self._post(lambda: answered(said, backoff)))
 
         submit(_BACKOFF)
 
@@ -309,7 +313,7 @@ class Keeper:
             event, payload = answered(said, command.token)
             post(event, payload, child, operation)
 
-        return self.store.submit(command.run, answer)
+        return self.outbox.submit(command.run, answer)
 
     def _read_back(self, live: Live, command: Command) -> None:
         post, child = self._poster(live), self._child_of(command)
@@ -318,7 +322,7 @@ class Keeper:
             event, payload = read(said, command.token)
             post(event, payload, child, operation_id(command.token, True))
 
-        self.store.submit(command.read_back, answer)
+        self.outbox.submit(command.read_back, answer)
 
     @staticmethod
     def _child_of(command: Command) -> str | None:

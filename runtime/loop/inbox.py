@@ -19,7 +19,7 @@ class Inbox(Generic[M]):
     """Messages from any thread; `handle` gets them on the loop and awaits nothing.
 
     A batch of answers from the store's thread wakes the loop once. Where a message is to be expected `soon`, the loop
-    may wait for it with `patience` instead.
+    may wait for it with `patience` instead. `handled` is called whenever nothing is left to handle.
     """
 
     def __init__(
@@ -28,8 +28,9 @@ class Inbox(Generic[M]):
         handle: Callable[[M], None],
         patience: Patience | None = None,
         soon: Callable[[], bool] = lambda: False,
+        handled: Callable[[], None] = lambda: None,
     ) -> None:
-        self._environment, self._handle = environment, handle
+        self._environment, self._handle, self._handled = environment, handle, handled
         self._patience, self._soon = patience, soon
         self._messages: deque[M] = deque()
         self._awake = False
@@ -39,6 +40,11 @@ class Inbox(Generic[M]):
 
     def __len__(self) -> int:
         return len(self._messages)
+
+    @property
+    def draining(self) -> bool:
+        """Whether messages are being handled now, so that `handled` is still to be called."""
+        return self._draining
 
     def post(self, message: M) -> bool:
         """Add a message, from any thread. False when the inbox is closed: the message is not taken."""
@@ -63,7 +69,7 @@ class Inbox(Generic[M]):
         self._draining = True
         try:
             self.deepest = max(self.deepest, len(self._messages))
-            while self._messages or self._more_after_a_moment(again):
+            while self._messages or self._more(again):
                 message = self._messages.popleft()
                 try:
                     self._handle(message)
@@ -72,8 +78,11 @@ class Inbox(Generic[M]):
         finally:
             self._draining = False
 
-    def _more_after_a_moment(self, again: bool) -> bool:
+    def _more(self, again: bool) -> bool:
         """Wait for what is expected soon; where the loop has other things to do, look once `again` after those."""
+        self._handled()
+        if self._messages:
+            return True
         patience = self._patience
         if patience is None or not self._soon() or not (again or patience.worthwhile()):
             return False
