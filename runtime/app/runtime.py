@@ -337,6 +337,7 @@ class Runtime:
         host = self._open()
         return {
             "executing": len(host.keeper.executing),
+            "moving": host.keeper.moving,
             "queued": len(host.keeper.inbox),
             "queue_deepest": host.keeper.inbox.deepest,
             "dropped": dict(host.keeper.dropped),

@@ -6,11 +6,14 @@ import json
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from cli.shell import CLERK, Shell, command, environment
+from pawl import Runtime
+from pawl.tools.cli import running
 
 ENDINGS = '''\
 from pawl import Agent, ModelError, call, scripted, tool
@@ -254,6 +257,42 @@ def test_an_interrupted_run_is_on_record_and_says_how_to_go_on(shell: Shell) -> 
     assert "Traceback" not in said
     (one,) = shell("ls", "--json").json["executions"]
     assert one["state"] == "unclaimed"
+
+
+BESIDE = '''\
+import asyncio, os, signal
+from pawl import Agent, ToolContext, call, scripted, tool
+
+
+@tool(recovery="replay")
+async def mail(to: str, ctx: ToolContext) -> str:
+    """Mail; the first time, the process dies."""
+    if ctx.attempt == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    for _ in range(100):
+        await asyncio.sleep(0)
+    await asyncio.sleep(0.05)
+    return f"mailed {to}"
+
+
+def answer(request):
+    return call("mail", to="ann") if request.messages[-1].text == "mail it" else "done"
+
+
+beside = Agent(name="beside", model=scripted([answer, "mailed"]), tools=[mail])
+'''
+
+
+def test_what_a_run_adopts_beside_itself_is_not_left_in_the_middle_of_a_call(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.write("beside.py", BESIDE)
+    assert shell.process("run", "beside", "mail it", "--agent", "first").code == -9
+    monkeypatch.setattr(running, "Runtime", partial(Runtime, close_timeout=0))
+
+    assert shell("run", "beside", "hello", "--agent", "second").code == 0
+
+    assert [one["state"] for one in shell("ls", "--json").json["executions"]] == ["completed", "completed"]
 
 
 def test_help_is_quick_and_knows_nothing_of_the_runtime(tmp_path: Path) -> None:

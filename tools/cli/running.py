@@ -24,6 +24,7 @@ from pawl.tools.cli.stores import option
 from pawl.tools.cli.telling import Teller
 
 INTERRUPTED = 130
+_LOOK = 0.02
 
 
 @attrs.frozen
@@ -75,7 +76,11 @@ def go_on(
         async with Runtime(
             store_at(db), agents, on_event=teller.hear, trace=teller.trace if trace else None
         ) as runtime:
-            return await work(runtime)
+            rest = await work(runtime)
+            # What was adopted beside it is not left in the middle of a call.
+            while runtime.stats()["moving"]:  # noqa: ASYNC110 - nobody is told when everything has come to rest
+                await asyncio.sleep(_LOOK)
+            return rest
 
     return asyncio.run(main())
 
