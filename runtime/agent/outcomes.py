@@ -14,7 +14,7 @@ from pawl.runtime.barriers.admission import Admission, Admitted
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.commit import Commit, Written
 from pawl.runtime.records.agents import Authority
-from pawl.runtime.records.errors import OutcomeUnknown, Superseded
+from pawl.runtime.records.errors import StoreUnavailable, Superseded
 from pawl.runtime.records.events import Event, durable_events
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
@@ -178,7 +178,8 @@ class Outcomes(ToolBatch):
 
     def finish_refused(self, payload: object) -> tuple[Self, Effects]:
         """Nothing was written: the caller's start raises."""
-        return self, (Ended(None, error=self.refusal or OutcomeUnknown("nothing of this execution is on record")),)
+        called_off = StoreUnavailable("the start was called off before it could be written: nothing of it is on record")
+        return self, (Ended(None, error=self.refusal or called_off),)
 
     def finish_superseded(self, payload: object) -> tuple[Self, Effects]:
         """Nothing more is written or started here."""

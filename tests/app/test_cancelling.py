@@ -64,16 +64,17 @@ def stopped_in(world: World, at: str, mode: str) -> Process:
     raise AssertionError(f"{at} was never met: {world.faults.counts}")
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("at", BARRIERS)
+NOTHING_ON_RECORD = {("admission#1", mode) for mode in ("committing", "retrying", "reconciling nothing")}
+
+
+@pytest.mark.parametrize(
+    ("at", "mode"), [(at, mode) for at in BARRIERS for mode in MODES if (at, mode) not in NOTHING_ON_RECORD]
+)
 @pytest.mark.parametrize("lost", [False, True], ids=["lives", "lost"])
 def test_a_cancellation_while_a_barrier_is_being_passed_ends_the_run(at: str, mode: str, lost: bool) -> None:
     with World(CLERK) as world:
         process = stopped_in(world, at, mode)
-        records = world.records()
-        if not records:
-            pytest.skip("nothing is on record that could be cancelled")
-        name = records[0].execution_id
+        name = world.records()[0].execution_id
         world.unavailable, unavailable = 0, world.unavailable
         waiting = process.begin(process.do(process.runtime.execution(name)))
         process.do(process.runtime.cancel(name))
