@@ -124,11 +124,15 @@ class Runtime:
         self._watch.stop()
         host, keeper = self._host, self._keeper
         until = host.environment.now() + self._close_timeout
-        while keeper.moving and host.environment.now() < until:
-            await host.pause(_HELD)
-        keeper.waiting.fail_all(RuntimeClosed("the runtime was closed; the execution goes on where it is adopted"))
-        keeper.inbox.close()
-        self._lease.stop()
+        try:
+            while keeper.moving and host.environment.now() < until:
+                await host.pause(_HELD)
+        finally:
+            # Also when this is cancelled, because the whole loop is coming down and every task with it: what ends from
+            # here on was cut off, and is no failure of a model or a tool.
+            keeper.waiting.fail_all(RuntimeClosed("the runtime was closed; the execution goes on where it is adopted"))
+            keeper.inbox.close()
+            self._lease.stop()
         await host.environment.close()
         if not keeper.busy:
             # No body runs any more: whoever adopts the work need not wait for the lease to run out.

@@ -236,7 +236,7 @@ slow = Agent(name="slow", model=scripted([asked]))
 """
 
 
-def test_an_interrupted_run_is_on_record_and_says_how_to_go_on(shell: Shell) -> None:
+def test_a_run_that_is_interrupted_twice_is_on_record_and_says_how_to_go_on(shell: Shell) -> None:
     shell.write("slow.py", SLOW)
 
     with subprocess.Popen(
@@ -246,6 +246,9 @@ def test_an_interrupted_run_is_on_record_and_says_how_to_go_on(shell: Shell) -> 
         try:
             assert run.stdout is not None
             assert "asked\n" in iter(run.stdout.readline, "")
+            run.send_signal(signal.SIGINT)
+            assert run.stderr is not None
+            assert "Ctrl-C again stops at once" in run.stderr.readline()
             run.send_signal(signal.SIGINT)
             _, said = run.communicate(timeout=30)
         finally:

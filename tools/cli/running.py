@@ -76,7 +76,11 @@ def go_on(
         async with Runtime(
             store_at(db), agents, on_event=teller.hear, trace=teller.trace if trace else None
         ) as runtime:
-            rest = await work(runtime)
+            try:
+                rest = await work(runtime)
+            except asyncio.CancelledError:
+                err("stopping, when what runs has ended or after a few seconds; Ctrl-C again stops at once")
+                raise
             # What was adopted beside it is not left in the middle of a call.
             while runtime.stats()["moving"]:  # noqa: ASYNC110 - nobody is told when everything has come to rest
                 await asyncio.sleep(_LOOK)
