@@ -185,3 +185,11 @@ def test_debug_adds_the_traceback(shell: Shell) -> None:
     assert ran.code == 2
     assert "Traceback" in ran.err
     assert ran.err.splitlines()[-1].startswith("pawl: importing raises failed")
+
+
+def test_an_error_cannot_move_the_cursor_either(shell: Shell) -> None:
+    _, request = shell.started()
+
+    said = one_line(shell("approve", request, "--item", "c\x1b[2J"), 2)
+
+    assert "\x1b" not in said

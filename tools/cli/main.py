@@ -110,10 +110,11 @@ def _tell_error(error: Exception) -> NoReturn:
     """One line that says what to do, and an exit code: 2 where the question was wrong, 1 where the answer is no."""
     from pawl.runtime.records import errors
     from pawl.tools.cli.output import Misuse, debugging, err
+    from pawl.tools.cli.words import printable
 
     if debugging():
         traceback.print_exception(error)
-    err(f"pawl: {' '.join(str(error).split())}")
+    err(f"pawl: {printable(' '.join(str(error).split()))}")
     questions = (
         *(Misuse, errors.InvalidArguments, errors.IdConflict, errors.UnknownSubject, errors.WrongAgent),
         *(errors.AgentNotFound, errors.ExecutionNotFound, errors.StoreError),

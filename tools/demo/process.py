@@ -7,6 +7,7 @@ import os
 import queue
 import subprocess
 import sys
+import sysconfig
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,10 +24,12 @@ class DemoFailed(Exception):
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """The environment of a child: this Python's own Pawl, and no settings of the user's."""
+    """The environment of a child: this very Pawl, and no settings of the user's."""
     ours = {key: value for key, value in os.environ.items() if not key.startswith("PAWL_")}
-    paths = [str(Path(str(pawl.__file__)).parents[1]), *filter(None, [ours.get("PYTHONPATH")])]
-    return {**ours, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **extra}
+    home = str(Path(str(pawl.__file__)).parents[1])
+    if home not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):  # it is not found without
+        ours["PYTHONPATH"] = os.pathsep.join([home, *filter(None, [ours.get("PYTHONPATH")])])
+    return {**ours, "PYTHONUNBUFFERED": "1", **extra}
 
 
 class Process:
