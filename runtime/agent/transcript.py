@@ -30,7 +30,7 @@ class Transcript(Sequence[Message]):
     @classmethod
     def _over(cls, shared: list[Message]) -> Transcript:
         view = cls()
-        view._messages, view._length = shared, len(shared)  # noqa: SLF001 - its own class
+        view._messages, view._length = shared, len(shared)
         return view
 
     def __len__(self) -> int:
