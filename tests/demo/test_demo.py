@@ -18,6 +18,8 @@ import pytest
 
 from pawl.runtime.records.frozen import replace
 from pawl.tools.cli.main import main
+from pawl.tools.compiler import emit_svg
+from pawl.tools.compiler.emit_svg import CannotDraw
 from pawl.tools.demo.checks import checks
 from pawl.tools.demo.ledger import Ledger
 from pawl.tools.demo.perform import MARKER
@@ -216,6 +218,25 @@ def test_a_story_that_goes_wrong_fails_the_demo(
     code, _, err = run("demo", "--out", str(tmp_path), capsys=capsys)
 
     assert (code, err) == (1, "pawl: the demo failed: process 2 ended before 'refunded': no word\n")
+
+
+def test_a_picture_that_cannot_be_drawn_fails_the_demo_and_hides_nothing(
+    told: Told, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program() -> str:
+        raise CannotDraw("graphviz-pure is not installed")
+
+    monkeypatch.setattr(emit_svg, "_program", program)
+    monkeypatch.setattr(Story, "play", lambda _: told)
+    shutil.copy(told.folder / "trace.jsonl", tmp_path / "trace.jsonl")
+    monkeypatch.setattr("pawl.tools.demo.perform._fresh", lambda _: None)
+
+    code, out, _ = run("demo", "--out", str(tmp_path), capsys=capsys)
+
+    assert code == 1
+    assert "  ok     the refund was called twice and paid once: 2 calls, 1 refund" in out
+    assert "  WRONG  the way was drawn: graphviz-pure is not installed" in out
+    assert (tmp_path / "path.dot").is_file()
 
 
 def test_a_check_that_fails_fails_the_demo(

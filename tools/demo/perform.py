@@ -40,10 +40,10 @@ def demo(folder: Path, json: bool) -> None:
     try:
         told = Story(folder.resolve(), tell).play()
         found = checks(told)
-        pictures = _draw(folder, told)
     except DemoFailed as error:
         err(f"pawl: the demo failed: {error}", "red")
         leave(1)
+    pictures = _draw(folder, told, found)
     seconds = time.monotonic() - began
     if json:
         as_json(_as_data(told, lines, found, pictures, seconds))
@@ -69,8 +69,11 @@ def _fresh(folder: Path) -> None:
         raise Misuse(f"cannot use {folder}: {error.strerror or error}; choose another folder with --out") from None
 
 
-def _draw(folder: Path, told: Told) -> list[Path]:
-    """The machine of the run with the rows that were taken, from the traces of all processes."""
+def _draw(folder: Path, told: Told, found: list[Check]) -> list[Path]:
+    """The machine of the run with the rows that were taken, from the traces of all processes.
+
+    What cannot be drawn is one more check that failed.
+    """
     assert told.end is not None
     model = agent_machine()
     rows = [json.loads(line) for line in (folder / TRACE).read_text(encoding="utf-8").splitlines()]
@@ -78,10 +81,14 @@ def _draw(folder: Path, told: Told) -> list[Path]:
     hops = [
         hop for hop in of_run if hop[1] not in (None, hop[0])
     ]  # what stays, and the entry to a first state, is none
-    paths = [folder / "path.dot", folder / "path.svg"]
-    for path in paths:
-        save(path, model, standing(told.end), hops)
-    return paths
+    drawn: list[Path] = []
+    for path in (folder / "path.dot", folder / "path.svg"):
+        try:
+            save(path, model, standing(told.end), hops)
+            drawn.append(path)
+        except Misuse as error:
+            found.append(Check("the way was drawn", False, str(error)))
+    return drawn
 
 
 def _print(line: Line, before: Line | None) -> None:
@@ -102,7 +109,8 @@ def _print_end(folder: Path, told: Told, found: list[Check], pictures: list[Path
             "" if check.holds else "bold red")  # fmt: skip
     out("\nlook at it", "bold")
     out(f"  pawl show {told.execution_id} --db {os.fspath(folder / STORE)}")
-    out(f"  {pictures[-1]}  the machine, with the way that the run took through three processes")
+    for path in pictures[-1:]:
+        out(f"  {path}  the machine, with the way that the run took through three processes")
     wrong = sum(not check.holds for check in found)
     end = f"{count(wrong, 'check')} of {len(found)} failed" if wrong else f"all {len(found)} checks hold"
     out(f"\n{end}, {seconds:.1f} s", "bold red" if wrong else "bold green")
