@@ -2,117 +2,178 @@
 """agent_invocation, version 1: One run of an agent, from its input to one outcome. Every step that leaves the process
 waits behind a barrier.
 
-idle                    auto   (initial) -> admitting
-admitting               auto   (barrier admission) -> filtering_input
-filtering_input         plain  (enter start_input_filter)
-                               input_filtered [input_passed] -> building_context / take_input
-                               input_filtered -> quiescing / note_blocked
-                               input_filter_failed -> quiescing / note_failure · STOP -> quiescing / note_stop
-building_context        plain  (enter start_context) context_ready -> calling_llm / take_context
-                               context_failed -> quiescing / note_failure · STOP -> quiescing / note_stop
-calling_llm             plain  (barrier provider_dispatch; effect llm_call; enter start_llm_call)
-                               llm_completed [tool_call_pending] -> starting_tools / record_answer
-                               llm_completed -> output_filtering / record_answer
-                               llm_failed [retry_left] -> retrying_llm / note_llm_failure
-                               llm_failed -> quiescing / note_llm_failure · llm_stream_chunk stay / pass_chunk
-                               STOP -> quiescing / note_stop
-retrying_llm            plain  (after llm_backoff: llm_retry_due) llm_retry_due -> calling_llm
-                               STOP -> quiescing / note_stop
-starting_tools          auto   (enter create_children) -> evaluating_tools
-                               internal_error -> quiescing / note_stop
-evaluating_tools        auto   [tool_batch_failed] -> quiescing / note_batch_failure
-                               [tool_batch_rejected] -> quiescing / note_batch_rejection
-                               [tool_batch_completed] -> recording_tool_results
-                               [approval_required] -> suspending · [ready_to_dispatch] -> dispatching_tools
-                               -> waiting_for_tools · internal_error -> quiescing / note_stop
-waiting_for_tools       plain  CHILD -> evaluating_tools / note_child
-                               tool_unresolved [ownership_is_lost] -> quiescing / note_child
-                               tool_unresolved -> recovery_required / note_child · STOP -> quiescing / note_stop
-suspending              auto   (barrier suspension) -> suspended
-suspended               wait   (after approval_timeout: approval_expired; enter rest_suspended)
-                               decided -> deciding / take_decision · approval_expired -> quiescing / note_expiry
-                               STOP -> quiescing / note_stop
-deciding                auto   (barrier approval) [undecided_left] -> suspended · -> applying_decisions
-applying_decisions      auto   (enter apply_decisions) -> waiting_for_tools
-                               internal_error -> quiescing / note_stop
-dispatching_tools       auto   (barrier tool_dispatch; effect tool_call; enter dispatch_children)
-                               -> waiting_for_tools · internal_error -> quiescing / note_stop
-recording_tool_results  auto   (enter record_results) [iterations_exhausted] -> quiescing / note_exhausted
-                               -> building_context · internal_error -> quiescing / note_stop
-output_filtering        plain  (enter start_output_filter)
-                               output_filtered [output_passed] -> quiescing / take_output
-                               output_filtered -> quiescing / note_blocked
-                               output_filter_failed -> quiescing / note_failure · STOP -> quiescing / note_stop
-quiescing               auto   (enter stop_work) -> checking_quiescence · internal_error -> recovery_required
-checking_quiescence     auto   [quiescent, ownership_is_lost] -> superseded · [quiescent] -> settling
-                               -> draining · internal_error -> recovery_required
-draining                plain  (after drain_timeout: drain_expired) operation_settled -> checking_quiescence
-                               CHILD -> checking_quiescence / note_child
-                               tool_unresolved [ownership_is_lost] -> checking_quiescence / note_child
-                               tool_unresolved -> recovery_required / note_child
-                               drain_expired, internal_error -> recovery_required
-                               llm_completed, llm_failed stay / record_late_call
-                               ownership_lost -> checking_quiescence / note_stop
-                               cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                 note_late_stop
-settling.committing     plain  (enter submit_barrier) refused [ownership_is_lost] -> superseded
-                               refused [refusal_repairable] -> settling_failure / note_refusal
-                               refused -> recovery_required / note_refusal
-                               unavailable [ownership_is_lost] -> superseded
-                               unavailable -> settling.retrying / note_unavailable
-                               ownership_lost stay / note_stop
-                               cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                 note_late_stop
-                               internal_error -> recovery_required
-settling.retrying       plain  (after barrier_backoff: retry_due) ownership_lost -> superseded / note_stop
-                               cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                 note_late_stop
-                               internal_error -> recovery_required
-settling.reconciling    plain  (enter read_back) read_unwritten [ownership_is_lost] -> superseded
-                               read_unwritten -> settling.retrying · ownership_lost stay / note_stop
-                               cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                 note_late_stop
-                               internal_error -> recovery_required
-settling.rereading      plain  (after barrier_backoff: reread_due) ownership_lost -> superseded / note_stop
-                               cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                 note_late_stop
-                               internal_error -> recovery_required
-settling                auto   (barrier outcome) -> settled
-settling_failure        auto   (enter replace_outcome_by_failure) -> settling
-                               internal_error -> recovery_required
-settled                 auto   [is_completed] -> completed · [is_rejected] -> rejected · [is_failed] -> failed
-                               [is_cancelled] -> cancelled · [is_blocked] -> blocked · -> recovery_required
-                               internal_error -> recovery_required
-recovering              auto   (enter load_record) [terminal_on_record] -> settled
-                               [nothing_on_record] -> refused
-                               [stop_on_record] -> quiescing / note_recorded_stop
-                               [preparing_on_record] -> filtering_input · [suspended_on_record] -> suspended
-                               [decided_on_record] -> applying_decisions
-                               [answer_failed] -> quiescing / note_answer_failure
-                               [answer_has_tools] -> starting_tools · [answer_is_output] -> output_filtering
-                               [tool_to_probe] -> probing · [unresolved_left] -> awaiting_resolution
-                               [lost_calls_exhausted] -> quiescing / note_lost_calls
-                               [model_to_redispatch] -> calling_llm / forget_lost_call
-                               [tool_to_replay] -> dispatching_tools · -> evaluating_tools
-                               internal_error -> recovery_required
-probing                 plain  (enter start_probe) probe_found -> resolving / take_probe
-                               probe_absent -> recovering / mark_run · probe_unknown -> recovering / mark_ask
-                               STOP -> quiescing / note_stop
-awaiting_resolution     wait   (enter rest_unresolved) resolved -> resolving / take_resolution
-                               STOP -> quiescing / note_stop
-resolving               auto   (barrier resolution) -> recovering · internal_error -> recovery_required
-completed               final  (outcome completed; enter finish)
-rejected                final  (outcome rejected; enter finish)
-failed                  final  (outcome failed; enter finish)
-cancelled               final  (outcome cancelled; enter finish)
-blocked                 final  (outcome blocked; enter finish)
-refused                 final  (outcome refused; enter finish_refused)
-superseded              final  (outcome superseded; enter finish_superseded)
-recovery_required       halt   (enter fail_closed) reload [quiescent] -> recovering / take_record
-                               cancel_requested [quiescent] stay / read_again
-                               ownership_lost [quiescent] -> superseded / note_stop
-                               reload, cancel_requested, ownership_lost stay
-                               CHILD, tool_unresolved stay / note_child
+idle                           auto   (initial) -> admitting
+admitting.committing           plain  (enter submit_barrier)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+admitting.reconciling          plain  (enter read_back)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+admitting                      auto   (barrier admission) -> filtering_input
+filtering_input                plain  (enter start_input_filter)
+                                      input_filtered [input_passed] -> building_context / take_input
+                                      input_filtered -> quiescing / note_blocked
+                                      input_filter_failed -> quiescing / note_failure
+                                      STOP -> quiescing / note_stop
+building_context               plain  (enter start_context) context_ready -> calling_llm / take_context
+                                      context_failed -> quiescing / note_failure · STOP -> quiescing / note_stop
+calling_llm.committing         plain  (enter submit_barrier)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+calling_llm.reconciling        plain  (enter read_back)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+calling_llm                    plain  (barrier provider_dispatch; effect llm_call; enter start_llm_call)
+                                      llm_completed [tool_call_pending] -> starting_tools / record_answer
+                                      llm_completed -> output_filtering / record_answer
+                                      llm_failed [retry_left] -> retrying_llm / note_llm_failure
+                                      llm_failed -> quiescing / note_llm_failure
+                                      llm_stream_chunk stay / pass_chunk · STOP -> quiescing / note_stop
+retrying_llm                   plain  (after llm_backoff: llm_retry_due) llm_retry_due -> calling_llm
+                                      STOP -> quiescing / note_stop
+starting_tools                 auto   (enter create_children) -> evaluating_tools
+                                      internal_error -> quiescing / note_stop
+evaluating_tools               auto   [tool_batch_failed] -> quiescing / note_batch_failure
+                                      [tool_batch_rejected] -> quiescing / note_batch_rejection
+                                      [tool_batch_completed] -> recording_tool_results
+                                      [approval_required] -> suspending
+                                      [ready_to_dispatch] -> dispatching_tools · -> waiting_for_tools
+                                      internal_error -> quiescing / note_stop
+waiting_for_tools              plain  CHILD -> evaluating_tools / note_child
+                                      tool_unresolved [ownership_is_lost] -> quiescing / note_child
+                                      tool_unresolved -> recovery_required / note_child
+                                      STOP -> quiescing / note_stop
+suspending.committing          plain  (enter submit_barrier)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+suspending.reconciling         plain  (enter read_back)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+suspending                     auto   (barrier suspension) -> suspended
+suspended                      wait   (after approval_timeout: approval_expired; enter rest_suspended)
+                                      decided -> deciding / take_decision
+                                      approval_expired -> quiescing / note_expiry
+                                      STOP -> quiescing / note_stop
+deciding.committing            plain  (enter submit_barrier)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+deciding.reconciling           plain  (enter read_back)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+deciding                       auto   (barrier approval) [undecided_left] -> suspended · -> applying_decisions
+applying_decisions             auto   (enter apply_decisions) -> waiting_for_tools
+                                      internal_error -> quiescing / note_stop
+dispatching_tools.committing   plain  (enter submit_barrier)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+dispatching_tools.reconciling  plain  (enter read_back)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+dispatching_tools              auto   (barrier tool_dispatch; effect tool_call; enter dispatch_children)
+                                      -> waiting_for_tools · internal_error -> quiescing / note_stop
+recording_tool_results         auto   (enter record_results)
+                                      [iterations_exhausted] -> quiescing / note_exhausted · -> building_context
+                                      internal_error -> quiescing / note_stop
+output_filtering               plain  (enter start_output_filter)
+                                      output_filtered [output_passed] -> quiescing / take_output
+                                      output_filtered -> quiescing / note_blocked
+                                      output_filter_failed -> quiescing / note_failure
+                                      STOP -> quiescing / note_stop
+quiescing                      auto   (enter stop_work) -> checking_quiescence
+                                      internal_error -> recovery_required
+checking_quiescence            auto   [quiescent, ownership_is_lost] -> superseded · [quiescent] -> settling
+                                      -> draining · internal_error -> recovery_required
+draining                       plain  (after drain_timeout: drain_expired)
+                                      operation_settled -> checking_quiescence
+                                      CHILD -> checking_quiescence / note_child
+                                      tool_unresolved [ownership_is_lost] -> checking_quiescence / note_child
+                                      tool_unresolved -> recovery_required / note_child
+                                      drain_expired, internal_error -> recovery_required
+                                      llm_completed, llm_failed stay / record_late_call
+                                      ownership_lost -> checking_quiescence / note_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
+                                        note_late_stop
+settling.committing            plain  (enter submit_barrier) refused [ownership_is_lost] -> superseded
+                                      refused [refusal_repairable] -> settling_failure / note_refusal
+                                      refused -> recovery_required / note_refusal
+                                      unavailable [ownership_is_lost] -> superseded
+                                      unavailable -> settling.retrying / note_unavailable
+                                      ownership_lost stay / note_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
+                                        note_late_stop
+                                      internal_error -> recovery_required
+settling.retrying              plain  (after barrier_backoff: retry_due)
+                                      ownership_lost -> superseded / note_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
+                                        note_late_stop
+                                      internal_error -> recovery_required
+settling.reconciling           plain  (enter read_back) read_unwritten [ownership_is_lost] -> superseded
+                                      read_unwritten -> settling.retrying · ownership_lost stay / note_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
+                                        note_late_stop
+                                      internal_error -> recovery_required
+settling.rereading             plain  (after barrier_backoff: reread_due)
+                                      ownership_lost -> superseded / note_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
+                                        note_late_stop
+                                      internal_error -> recovery_required
+settling                       auto   (barrier outcome) -> settled
+settling_failure               auto   (enter replace_outcome_by_failure) -> settling
+                                      internal_error -> recovery_required
+settled                        auto   [is_completed] -> completed · [is_rejected] -> rejected
+                                      [is_failed] -> failed · [is_cancelled] -> cancelled
+                                      [is_blocked] -> blocked · -> recovery_required
+                                      internal_error -> recovery_required
+recovering                     auto   (enter load_record) [terminal_on_record] -> settled
+                                      [nothing_on_record] -> refused
+                                      [stop_on_record] -> quiescing / note_recorded_stop
+                                      [preparing_on_record] -> filtering_input
+                                      [suspended_on_record] -> suspended
+                                      [decided_on_record] -> applying_decisions
+                                      [answer_failed] -> quiescing / note_answer_failure
+                                      [answer_has_tools] -> starting_tools
+                                      [answer_is_output] -> output_filtering · [tool_to_probe] -> probing
+                                      [unresolved_left] -> awaiting_resolution
+                                      [lost_calls_exhausted] -> quiescing / note_lost_calls
+                                      [model_to_redispatch] -> calling_llm / forget_lost_call
+                                      [tool_to_replay] -> dispatching_tools · -> evaluating_tools
+                                      internal_error -> recovery_required
+probing                        plain  (enter start_probe) probe_found -> resolving / take_probe
+                                      probe_absent -> recovering / mark_run
+                                      probe_unknown -> recovering / mark_ask · STOP -> quiescing / note_stop
+awaiting_resolution            wait   (enter rest_unresolved) resolved -> resolving / take_resolution
+                                      STOP -> quiescing / note_stop
+resolving.committing           plain  (enter submit_barrier)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+resolving.reconciling          plain  (enter read_back)
+                                      internal_error [answer_lost] -> recovery_required / note_stop,
+                                        abandon_barrier
+                                      internal_error stay / note_stop
+resolving                      auto   (barrier resolution) -> recovering · internal_error -> recovery_required
+completed                      final  (outcome completed; enter finish)
+rejected                       final  (outcome rejected; enter finish)
+failed                         final  (outcome failed; enter finish)
+cancelled                      final  (outcome cancelled; enter finish)
+blocked                        final  (outcome blocked; enter finish)
+refused                        final  (outcome refused; enter finish_refused)
+superseded                     final  (outcome superseded; enter finish_superseded)
+recovery_required              halt   (enter fail_closed) reload [quiescent] -> recovering / take_record
+                                      cancel_requested [quiescent] stay / read_again
+                                      ownership_lost [quiescent] -> superseded / note_stop
+                                      reload, cancel_requested, ownership_lost stay
+                                      CHILD, tool_unresolved stay / note_child
 """
 
 from __future__ import annotations
@@ -128,7 +189,7 @@ if TYPE_CHECKING:
     from pawl.runtime.barriers.answers import BarrierAnswer
 
 SPEC_VERSION: Final = 1
-SPEC_HASH: Final = "4766271bb656d0d0b2520db8925c33831d5fb51baad9783641cbfdc9f4b40c5f"
+SPEC_HASH: Final = "2aa6ed70a4b55c7e648fedd80adf91fdd3b9b1f40c56bb4f0c1ae4cb5495af5e"
 
 
 class State(StrEnum):
@@ -294,6 +355,8 @@ class Guards(Protocol):
     def stop_noted(self, payload: BarrierAnswer, /) -> bool:
         """A stop was noted since the command was made."""
         ...
+
+    def answer_lost(self, payload: Exception, /) -> bool: ...
 
     def input_passed(self, payload: FilteredText, /) -> bool: ...
 
@@ -676,422 +739,434 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         EventInfo(Event.READ_FAILED,                 authority=("session",), correlate="token", unhandled=Unhandled.STALE),
     ),
     rows=(
-        Row(State.IDLE,                           None,                              State.ADMITTING__COMMITTING,          do=("prepare_admission",), line=101),
-        Row(State.ADMITTING__COMMITTING,          Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_admission",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.COMMITTED,                   State.ADMITTING,                      do=("apply_admission",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.REFUSED,                     State.REFUSED,                        when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.REFUSED,                     State.REFUSED,                        do=("note_refusal",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.UNAVAILABLE,                 State.REFUSED,                        when=("stop_noted",), do=("abandon_barrier",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.UNAVAILABLE,                 State.ADMITTING__RETRYING,            do=("note_unavailable",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.UNCERTAIN,                   State.ADMITTING__RECONCILING,         line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__RETRYING,            Event.RETRY_DUE,                   State.ADMITTING__COMMITTING,          do=("renew_token",), line=16),
-        Row(State.ADMITTING__RETRYING,            Event.CANCEL_REQUESTED,            State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=16),
-        Row(State.ADMITTING__RETRYING,            Event.DEADLINE_EXCEEDED,           State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=16),
-        Row(State.ADMITTING__RETRYING,            Event.APPLICATION_CALLBACK_FAILED, State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=16),
-        Row(State.ADMITTING__RETRYING,            Event.INTERNAL_ERROR,              State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=16),
-        Row(State.ADMITTING__RETRYING,            Event.OWNERSHIP_LOST,              State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_admission",), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.READ_COMMITTED,              State.ADMITTING,                      do=("apply_admission",), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.READ_UNWRITTEN,              State.REFUSED,                        when=("stop_noted",), do=("abandon_barrier",), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.READ_UNWRITTEN,              State.ADMITTING__RETRYING,            line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.READ_FAILED,                 State.ADMITTING__REREADING,           line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__REREADING,           Event.REREAD_DUE,                  State.ADMITTING__RECONCILING,         line=16),
-        Row(State.ADMITTING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=16),
-        Row(State.ADMITTING__REREADING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__REREADING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__REREADING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING__REREADING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=16),
-        Row(State.ADMITTING,                      None,                              State.FILTERING_INPUT,                line=102),
-        Row(State.FILTERING_INPUT,                Event.INPUT_FILTERED,              State.BUILDING_CONTEXT,               when=("input_passed",), do=("take_input",), line=104),
-        Row(State.FILTERING_INPUT,                Event.INPUT_FILTERED,              State.QUIESCING,                      do=("note_blocked",), line=105),
-        Row(State.FILTERING_INPUT,                Event.INPUT_FILTER_FAILED,         State.QUIESCING,                      do=("note_failure",), line=106),
-        Row(State.FILTERING_INPUT,                Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=107),
-        Row(State.FILTERING_INPUT,                Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=107),
-        Row(State.FILTERING_INPUT,                Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=107),
-        Row(State.FILTERING_INPUT,                Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=107),
-        Row(State.FILTERING_INPUT,                Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=107),
-        Row(State.BUILDING_CONTEXT,               Event.CONTEXT_READY,               State.CALLING_LLM__COMMITTING,        do=("take_context", "prepare_provider_dispatch"), line=109),
-        Row(State.BUILDING_CONTEXT,               Event.CONTEXT_FAILED,              State.QUIESCING,                      do=("note_failure",), line=110),
-        Row(State.BUILDING_CONTEXT,               Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.BUILDING_CONTEXT,               Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.BUILDING_CONTEXT,               Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.BUILDING_CONTEXT,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.BUILDING_CONTEXT,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.CALLING_LLM__COMMITTING,        Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_provider_dispatch",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.COMMITTED,                   State.CALLING_LLM,                    do=("apply_provider_dispatch",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.REFUSED,                     State.QUIESCING,                      do=("note_refusal",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.UNAVAILABLE,                 State.CALLING_LLM__RETRYING,          do=("note_unavailable",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.UNCERTAIN,                   State.CALLING_LLM__RECONCILING,       line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__COMMITTING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__RETRYING,          Event.RETRY_DUE,                   State.CALLING_LLM__COMMITTING,        do=("renew_token",), line=19),
-        Row(State.CALLING_LLM__RETRYING,          Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=19),
-        Row(State.CALLING_LLM__RETRYING,          Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=19),
-        Row(State.CALLING_LLM__RETRYING,          Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=19),
-        Row(State.CALLING_LLM__RETRYING,          Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=19),
-        Row(State.CALLING_LLM__RETRYING,          Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_provider_dispatch",), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.READ_COMMITTED,              State.CALLING_LLM,                    do=("apply_provider_dispatch",), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.READ_UNWRITTEN,              State.CALLING_LLM__RETRYING,          line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.READ_FAILED,                 State.CALLING_LLM__REREADING,         line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__RECONCILING,       Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__REREADING,         Event.REREAD_DUE,                  State.CALLING_LLM__RECONCILING,       line=19),
-        Row(State.CALLING_LLM__REREADING,         Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=19),
-        Row(State.CALLING_LLM__REREADING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__REREADING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__REREADING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM__REREADING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=19),
-        Row(State.CALLING_LLM,                    Event.LLM_COMPLETED,               State.STARTING_TOOLS,                 when=("tool_call_pending",), do=("record_answer",), line=113),
-        Row(State.CALLING_LLM,                    Event.LLM_COMPLETED,               State.OUTPUT_FILTERING,               do=("record_answer",), line=114),
-        Row(State.CALLING_LLM,                    Event.LLM_FAILED,                  State.RETRYING_LLM,                   when=("retry_left",), do=("note_llm_failure",), line=115),
-        Row(State.CALLING_LLM,                    Event.LLM_FAILED,                  State.QUIESCING,                      do=("note_llm_failure",), line=116),
-        Row(State.CALLING_LLM,                    Event.LLM_STREAM_CHUNK,            None,                                 do=("pass_chunk",), line=117),
-        Row(State.CALLING_LLM,                    Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=118),
-        Row(State.CALLING_LLM,                    Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=118),
-        Row(State.CALLING_LLM,                    Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=118),
-        Row(State.CALLING_LLM,                    Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=118),
-        Row(State.CALLING_LLM,                    Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=118),
-        Row(State.RETRYING_LLM,                   Event.LLM_RETRY_DUE,               State.CALLING_LLM__COMMITTING,        do=("prepare_provider_dispatch",), line=119),
-        Row(State.RETRYING_LLM,                   Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=120),
-        Row(State.RETRYING_LLM,                   Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=120),
-        Row(State.RETRYING_LLM,                   Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=120),
-        Row(State.RETRYING_LLM,                   Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=120),
-        Row(State.RETRYING_LLM,                   Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=120),
-        Row(State.STARTING_TOOLS,                 None,                              State.EVALUATING_TOOLS,               line=122),
-        Row(State.STARTING_TOOLS,                 Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=144),
-        Row(State.EVALUATING_TOOLS,               None,                              State.QUIESCING,                      when=("tool_batch_failed",), do=("note_batch_failure",), line=123),
-        Row(State.EVALUATING_TOOLS,               None,                              State.QUIESCING,                      when=("tool_batch_rejected",), do=("note_batch_rejection",), line=124),
-        Row(State.EVALUATING_TOOLS,               None,                              State.RECORDING_TOOL_RESULTS,         when=("tool_batch_completed",), line=125),
-        Row(State.EVALUATING_TOOLS,               None,                              State.SUSPENDING__COMMITTING,         when=("approval_required",), do=("prepare_suspension",), line=126),
-        Row(State.EVALUATING_TOOLS,               None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("ready_to_dispatch",), do=("prepare_tool_dispatch",), line=127),
-        Row(State.EVALUATING_TOOLS,               None,                              State.WAITING_FOR_TOOLS,              line=128),
-        Row(State.EVALUATING_TOOLS,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=144),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_AUTHORIZED,             State.EVALUATING_TOOLS,               do=("note_child",), line=129),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_APPROVAL_REQUIRED,      State.EVALUATING_TOOLS,               do=("note_child",), line=129),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_COMPLETED,              State.EVALUATING_TOOLS,               do=("note_child",), line=129),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_FAILED,                 State.EVALUATING_TOOLS,               do=("note_child",), line=129),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_REJECTED,               State.EVALUATING_TOOLS,               do=("note_child",), line=129),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_CANCELLED,              State.EVALUATING_TOOLS,               do=("note_child",), line=129),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_UNRESOLVED,             State.QUIESCING,                      when=("ownership_is_lost",), do=("note_child",), line=130),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=131),
-        Row(State.WAITING_FOR_TOOLS,              Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=132),
-        Row(State.WAITING_FOR_TOOLS,              Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=132),
-        Row(State.WAITING_FOR_TOOLS,              Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=132),
-        Row(State.WAITING_FOR_TOOLS,              Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=132),
-        Row(State.WAITING_FOR_TOOLS,              Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=132),
-        Row(State.SUSPENDING__COMMITTING,         Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_suspension",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.COMMITTED,                   State.SUSPENDING,                     do=("apply_suspension",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.REFUSED,                     State.QUIESCING,                      do=("note_refusal",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.UNAVAILABLE,                 State.SUSPENDING__RETRYING,           do=("note_unavailable",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.UNCERTAIN,                   State.SUSPENDING__RECONCILING,        line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__COMMITTING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__RETRYING,           Event.RETRY_DUE,                   State.SUSPENDING__COMMITTING,         do=("renew_token",), line=24),
-        Row(State.SUSPENDING__RETRYING,           Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=24),
-        Row(State.SUSPENDING__RETRYING,           Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=24),
-        Row(State.SUSPENDING__RETRYING,           Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=24),
-        Row(State.SUSPENDING__RETRYING,           Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=24),
-        Row(State.SUSPENDING__RETRYING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_suspension",), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.READ_COMMITTED,              State.SUSPENDING,                     do=("apply_suspension",), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.READ_UNWRITTEN,              State.SUSPENDING__RETRYING,           line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.READ_FAILED,                 State.SUSPENDING__REREADING,          line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__RECONCILING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__REREADING,          Event.REREAD_DUE,                  State.SUSPENDING__RECONCILING,        line=24),
-        Row(State.SUSPENDING__REREADING,          Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=24),
-        Row(State.SUSPENDING__REREADING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__REREADING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__REREADING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING__REREADING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=24),
-        Row(State.SUSPENDING,                     None,                              State.SUSPENDED,                      line=134),
-        Row(State.SUSPENDED,                      Event.DECIDED,                     State.DECIDING__COMMITTING,           do=("take_decision", "prepare_approval"), line=135),
-        Row(State.SUSPENDED,                      Event.APPROVAL_EXPIRED,            State.QUIESCING,                      do=("note_expiry",), line=136),
-        Row(State.SUSPENDED,                      Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=137),
-        Row(State.SUSPENDED,                      Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=137),
-        Row(State.SUSPENDED,                      Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=137),
-        Row(State.SUSPENDED,                      Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=137),
-        Row(State.SUSPENDED,                      Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=137),
-        Row(State.DECIDING__COMMITTING,           Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_approval",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.COMMITTED,                   State.DECIDING,                       do=("apply_approval",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.REFUSED,                     State.SUSPENDED,                      do=("note_refusal",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.UNAVAILABLE,                 State.DECIDING__RETRYING,             do=("note_unavailable",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.UNCERTAIN,                   State.DECIDING__RECONCILING,          line=26),
-        Row(State.DECIDING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__RETRYING,             Event.RETRY_DUE,                   State.DECIDING__COMMITTING,           do=("renew_token",), line=26),
-        Row(State.DECIDING__RETRYING,             Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=26),
-        Row(State.DECIDING__RETRYING,             Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=26),
-        Row(State.DECIDING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=26),
-        Row(State.DECIDING__RETRYING,             Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=26),
-        Row(State.DECIDING__RETRYING,             Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_approval",), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.READ_COMMITTED,              State.DECIDING,                       do=("apply_approval",), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.READ_UNWRITTEN,              State.DECIDING__RETRYING,             line=26),
-        Row(State.DECIDING__RECONCILING,          Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.READ_FAILED,                 State.DECIDING__REREADING,            line=26),
-        Row(State.DECIDING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__REREADING,            Event.REREAD_DUE,                  State.DECIDING__RECONCILING,          line=26),
-        Row(State.DECIDING__REREADING,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=26),
-        Row(State.DECIDING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING__REREADING,            Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=26),
-        Row(State.DECIDING,                       None,                              State.SUSPENDED,                      when=("undecided_left",), line=138),
-        Row(State.DECIDING,                       None,                              State.APPLYING_DECISIONS,             line=139),
-        Row(State.APPLYING_DECISIONS,             None,                              State.WAITING_FOR_TOOLS,              line=140),
-        Row(State.APPLYING_DECISIONS,             Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=144),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_tool_dispatch",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.COMMITTED,                   State.DISPATCHING_TOOLS,              do=("apply_tool_dispatch",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.REFUSED,                     State.QUIESCING,                      do=("note_refusal",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.UNAVAILABLE,                 State.DISPATCHING_TOOLS__RETRYING,    do=("note_unavailable",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.UNCERTAIN,                   State.DISPATCHING_TOOLS__RECONCILING, line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.RETRY_DUE,                   State.DISPATCHING_TOOLS__COMMITTING,  do=("renew_token",), line=28),
-        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
-        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
-        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
-        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
-        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_tool_dispatch",), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_COMMITTED,              State.DISPATCHING_TOOLS,              do=("apply_tool_dispatch",), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_UNWRITTEN,              State.DISPATCHING_TOOLS__RETRYING,    line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_FAILED,                 State.DISPATCHING_TOOLS__REREADING,   line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__REREADING,   Event.REREAD_DUE,                  State.DISPATCHING_TOOLS__RECONCILING, line=28),
-        Row(State.DISPATCHING_TOOLS__REREADING,   Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=28),
-        Row(State.DISPATCHING_TOOLS__REREADING,   Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__REREADING,   Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__REREADING,   Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS__REREADING,   Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=28),
-        Row(State.DISPATCHING_TOOLS,              None,                              State.WAITING_FOR_TOOLS,              line=141),
-        Row(State.DISPATCHING_TOOLS,              Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=144),
-        Row(State.RECORDING_TOOL_RESULTS,         None,                              State.QUIESCING,                      when=("iterations_exhausted",), do=("note_exhausted",), line=142),
-        Row(State.RECORDING_TOOL_RESULTS,         None,                              State.BUILDING_CONTEXT,               line=143),
-        Row(State.RECORDING_TOOL_RESULTS,         Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=144),
-        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTERED,             State.QUIESCING,                      when=("output_passed",), do=("take_output",), line=146),
-        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTERED,             State.QUIESCING,                      do=("note_blocked",), line=147),
-        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTER_FAILED,        State.QUIESCING,                      do=("note_failure",), line=148),
-        Row(State.OUTPUT_FILTERING,               Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=149),
-        Row(State.OUTPUT_FILTERING,               Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=149),
-        Row(State.OUTPUT_FILTERING,               Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=149),
-        Row(State.OUTPUT_FILTERING,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=149),
-        Row(State.OUTPUT_FILTERING,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=149),
-        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            line=151),
-        Row(State.QUIESCING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=209),
-        Row(State.CHECKING_QUIESCENCE,            None,                              State.SUPERSEDED,                     when=("quiescent", "ownership_is_lost"), line=152),
-        Row(State.CHECKING_QUIESCENCE,            None,                              State.SETTLING__COMMITTING,           when=("quiescent",), do=("prepare_outcome",), line=153),
-        Row(State.CHECKING_QUIESCENCE,            None,                              State.DRAINING,                       line=154),
-        Row(State.CHECKING_QUIESCENCE,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=209),
-        Row(State.DRAINING,                       Event.OPERATION_SETTLED,           State.CHECKING_QUIESCENCE,            line=155),
-        Row(State.DRAINING,                       Event.TOOL_AUTHORIZED,             State.CHECKING_QUIESCENCE,            do=("note_child",), line=156),
-        Row(State.DRAINING,                       Event.TOOL_APPROVAL_REQUIRED,      State.CHECKING_QUIESCENCE,            do=("note_child",), line=156),
-        Row(State.DRAINING,                       Event.TOOL_COMPLETED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=156),
-        Row(State.DRAINING,                       Event.TOOL_FAILED,                 State.CHECKING_QUIESCENCE,            do=("note_child",), line=156),
-        Row(State.DRAINING,                       Event.TOOL_REJECTED,               State.CHECKING_QUIESCENCE,            do=("note_child",), line=156),
-        Row(State.DRAINING,                       Event.TOOL_CANCELLED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=156),
-        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.CHECKING_QUIESCENCE,            when=("ownership_is_lost",), do=("note_child",), line=157),
-        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=158),
-        Row(State.DRAINING,                       Event.DRAIN_EXPIRED,               State.RECOVERY_REQUIRED,              line=159),
-        Row(State.DRAINING,                       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=160),
-        Row(State.DRAINING,                       Event.LLM_COMPLETED,               None,                                 do=("record_late_call",), line=161),
-        Row(State.DRAINING,                       Event.LLM_FAILED,                  None,                                 do=("record_late_call",), line=161),
-        Row(State.DRAINING,                       Event.OWNERSHIP_LOST,              State.CHECKING_QUIESCENCE,            do=("note_stop",), line=162),
-        Row(State.DRAINING,                       Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=163),
-        Row(State.DRAINING,                       Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=163),
-        Row(State.DRAINING,                       Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=163),
-        Row(State.SETTLING__COMMITTING,           Event.COMMITTED,                   State.SETTLING,                       do=("apply_outcome",), line=34),
-        Row(State.SETTLING__COMMITTING,           Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=34),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SUPERSEDED,                     when=("ownership_is_lost",), line=167),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SETTLING_FAILURE,               when=("refusal_repairable",), do=("note_refusal",), line=168),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.RECOVERY_REQUIRED,              do=("note_refusal",), line=169),
-        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SUPERSEDED,                     when=("ownership_is_lost",), line=170),
-        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SETTLING__RETRYING,             do=("note_unavailable",), line=171),
-        Row(State.SETTLING__COMMITTING,           Event.UNCERTAIN,                   State.SETTLING__RECONCILING,          line=34),
-        Row(State.SETTLING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=175),
-        Row(State.SETTLING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=177),
-        Row(State.SETTLING__RETRYING,             Event.RETRY_DUE,                   State.SETTLING__COMMITTING,           do=("renew_token",), line=34),
-        Row(State.SETTLING__RETRYING,             Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=174),
-        Row(State.SETTLING__RETRYING,             Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__RETRYING,             Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__RETRYING,             Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=177),
-        Row(State.SETTLING__RECONCILING,          Event.READ_COMMITTED,              State.SETTLING,                       do=("apply_outcome",), line=34),
-        Row(State.SETTLING__RECONCILING,          Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=34),
-        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SUPERSEDED,                     when=("ownership_is_lost",), line=172),
-        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SETTLING__RETRYING,             line=173),
-        Row(State.SETTLING__RECONCILING,          Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=34),
-        Row(State.SETTLING__RECONCILING,          Event.READ_FAILED,                 State.SETTLING__REREADING,            line=34),
-        Row(State.SETTLING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=175),
-        Row(State.SETTLING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=177),
-        Row(State.SETTLING__REREADING,            Event.REREAD_DUE,                  State.SETTLING__RECONCILING,          line=34),
-        Row(State.SETTLING__REREADING,            Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=174),
-        Row(State.SETTLING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=176),
-        Row(State.SETTLING__REREADING,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=177),
-        Row(State.SETTLING,                       None,                              State.SETTLED,                        line=166),
-        Row(State.SETTLING_FAILURE,               None,                              State.SETTLING__COMMITTING,           do=("prepare_outcome",), line=178),
-        Row(State.SETTLING_FAILURE,               Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=209),
-        Row(State.SETTLED,                        None,                              State.COMPLETED,                      when=("is_completed",), line=179),
-        Row(State.SETTLED,                        None,                              State.REJECTED,                       when=("is_rejected",), line=180),
-        Row(State.SETTLED,                        None,                              State.FAILED,                         when=("is_failed",), line=181),
-        Row(State.SETTLED,                        None,                              State.CANCELLED,                      when=("is_cancelled",), line=182),
-        Row(State.SETTLED,                        None,                              State.BLOCKED,                        when=("is_blocked",), line=183),
-        Row(State.SETTLED,                        None,                              State.RECOVERY_REQUIRED,              line=184),
-        Row(State.SETTLED,                        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=209),
-        Row(State.RECOVERING,                     None,                              State.SETTLED,                        when=("terminal_on_record",), line=187),
-        Row(State.RECOVERING,                     None,                              State.REFUSED,                        when=("nothing_on_record",), line=188),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("stop_on_record",), do=("note_recorded_stop",), line=189),
-        Row(State.RECOVERING,                     None,                              State.FILTERING_INPUT,                when=("preparing_on_record",), line=190),
-        Row(State.RECOVERING,                     None,                              State.SUSPENDED,                      when=("suspended_on_record",), line=191),
-        Row(State.RECOVERING,                     None,                              State.APPLYING_DECISIONS,             when=("decided_on_record",), line=192),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_failed",), do=("note_answer_failure",), line=193),
-        Row(State.RECOVERING,                     None,                              State.STARTING_TOOLS,                 when=("answer_has_tools",), line=194),
-        Row(State.RECOVERING,                     None,                              State.OUTPUT_FILTERING,               when=("answer_is_output",), line=195),
-        Row(State.RECOVERING,                     None,                              State.PROBING,                        when=("tool_to_probe",), line=196),
-        Row(State.RECOVERING,                     None,                              State.AWAITING_RESOLUTION,            when=("unresolved_left",), line=197),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("lost_calls_exhausted",), do=("note_lost_calls",), line=198),
-        Row(State.RECOVERING,                     None,                              State.CALLING_LLM__COMMITTING,        when=("model_to_redispatch",), do=("forget_lost_call", "prepare_provider_dispatch"), line=199),
-        Row(State.RECOVERING,                     None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("tool_to_replay",), do=("prepare_tool_dispatch",), line=200),
-        Row(State.RECOVERING,                     None,                              State.EVALUATING_TOOLS,               line=201),
-        Row(State.RECOVERING,                     Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=209),
-        Row(State.PROBING,                        Event.PROBE_FOUND,                 State.RESOLVING__COMMITTING,          do=("take_probe", "prepare_resolution"), line=202),
-        Row(State.PROBING,                        Event.PROBE_ABSENT,                State.RECOVERING,                     do=("mark_run",), line=203),
-        Row(State.PROBING,                        Event.PROBE_UNKNOWN,               State.RECOVERING,                     do=("mark_ask",), line=204),
-        Row(State.PROBING,                        Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=205),
-        Row(State.PROBING,                        Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=205),
-        Row(State.PROBING,                        Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=205),
-        Row(State.PROBING,                        Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=205),
-        Row(State.PROBING,                        Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=205),
-        Row(State.AWAITING_RESOLUTION,            Event.RESOLVED,                    State.RESOLVING__COMMITTING,          do=("take_resolution", "prepare_resolution"), line=206),
-        Row(State.AWAITING_RESOLUTION,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=207),
-        Row(State.AWAITING_RESOLUTION,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=207),
-        Row(State.AWAITING_RESOLUTION,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=207),
-        Row(State.AWAITING_RESOLUTION,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=207),
-        Row(State.AWAITING_RESOLUTION,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=207),
-        Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_resolution",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.RESOLVING,                      do=("apply_resolution",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.REFUSED,                     State.AWAITING_RESOLUTION,            do=("note_refusal",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.UNAVAILABLE,                 State.RESOLVING__RETRYING,            do=("note_unavailable",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.UNCERTAIN,                   State.RESOLVING__RECONCILING,         line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__RETRYING,            Event.RETRY_DUE,                   State.RESOLVING__COMMITTING,          do=("renew_token",), line=40),
-        Row(State.RESOLVING__RETRYING,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=40),
-        Row(State.RESOLVING__RETRYING,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=40),
-        Row(State.RESOLVING__RETRYING,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=40),
-        Row(State.RESOLVING__RETRYING,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=40),
-        Row(State.RESOLVING__RETRYING,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_resolution",), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.READ_COMMITTED,              State.RESOLVING,                      do=("apply_resolution",), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.READ_UNWRITTEN,              State.RESOLVING__RETRYING,            line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.READ_FAILED,                 State.RESOLVING__REREADING,           line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__REREADING,           Event.REREAD_DUE,                  State.RESOLVING__RECONCILING,         line=40),
-        Row(State.RESOLVING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=40),
-        Row(State.RESOLVING__REREADING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__REREADING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__REREADING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING__REREADING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=40),
-        Row(State.RESOLVING,                      None,                              State.RECOVERING,                     line=208),
-        Row(State.RESOLVING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=209),
-        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      State.RECOVERING,                     when=("quiescent",), do=("take_record",), line=211),
-        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 when=("quiescent",), do=("read_again",), line=212),
-        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     when=("quiescent",), do=("note_stop",), line=213),
-        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      None,                                 line=214),
-        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 line=214),
-        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              None,                                 line=214),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_AUTHORIZED,             None,                                 do=("note_child",), line=215),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_APPROVAL_REQUIRED,      None,                                 do=("note_child",), line=215),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_COMPLETED,              None,                                 do=("note_child",), line=215),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_FAILED,                 None,                                 do=("note_child",), line=215),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_REJECTED,               None,                                 do=("note_child",), line=215),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_CANCELLED,              None,                                 do=("note_child",), line=215),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_UNRESOLVED,             None,                                 do=("note_child",), line=215),
+        Row(State.IDLE,                           None,                              State.ADMITTING__COMMITTING,          do=("prepare_admission",), line=105),
+        Row(State.ADMITTING__COMMITTING,          Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_admission",), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.COMMITTED,                   State.ADMITTING,                      do=("apply_admission",), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.REFUSED,                     State.REFUSED,                        when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.REFUSED,                     State.REFUSED,                        do=("note_refusal",), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.UNAVAILABLE,                 State.REFUSED,                        when=("stop_noted",), do=("abandon_barrier",), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.UNAVAILABLE,                 State.ADMITTING__RETRYING,            do=("note_unavailable",), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.UNCERTAIN,                   State.ADMITTING__RECONCILING,         line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.ADMITTING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__RETRYING,            Event.RETRY_DUE,                   State.ADMITTING__COMMITTING,          do=("renew_token",), line=20),
+        Row(State.ADMITTING__RETRYING,            Event.CANCEL_REQUESTED,            State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=20),
+        Row(State.ADMITTING__RETRYING,            Event.DEADLINE_EXCEEDED,           State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=20),
+        Row(State.ADMITTING__RETRYING,            Event.APPLICATION_CALLBACK_FAILED, State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=20),
+        Row(State.ADMITTING__RETRYING,            Event.INTERNAL_ERROR,              State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=20),
+        Row(State.ADMITTING__RETRYING,            Event.OWNERSHIP_LOST,              State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_admission",), line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.READ_COMMITTED,              State.ADMITTING,                      do=("apply_admission",), line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.READ_UNWRITTEN,              State.REFUSED,                        when=("stop_noted",), do=("abandon_barrier",), line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.READ_UNWRITTEN,              State.ADMITTING__RETRYING,            line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.READ_FAILED,                 State.ADMITTING__REREADING,           line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.ADMITTING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__REREADING,           Event.REREAD_DUE,                  State.ADMITTING__RECONCILING,         line=20),
+        Row(State.ADMITTING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=20),
+        Row(State.ADMITTING__REREADING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__REREADING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__REREADING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING__REREADING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=20),
+        Row(State.ADMITTING,                      None,                              State.FILTERING_INPUT,                line=106),
+        Row(State.FILTERING_INPUT,                Event.INPUT_FILTERED,              State.BUILDING_CONTEXT,               when=("input_passed",), do=("take_input",), line=108),
+        Row(State.FILTERING_INPUT,                Event.INPUT_FILTERED,              State.QUIESCING,                      do=("note_blocked",), line=109),
+        Row(State.FILTERING_INPUT,                Event.INPUT_FILTER_FAILED,         State.QUIESCING,                      do=("note_failure",), line=110),
+        Row(State.FILTERING_INPUT,                Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=111),
+        Row(State.FILTERING_INPUT,                Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=111),
+        Row(State.FILTERING_INPUT,                Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=111),
+        Row(State.FILTERING_INPUT,                Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=111),
+        Row(State.FILTERING_INPUT,                Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=111),
+        Row(State.BUILDING_CONTEXT,               Event.CONTEXT_READY,               State.CALLING_LLM__COMMITTING,        do=("take_context", "prepare_provider_dispatch"), line=113),
+        Row(State.BUILDING_CONTEXT,               Event.CONTEXT_FAILED,              State.QUIESCING,                      do=("note_failure",), line=114),
+        Row(State.BUILDING_CONTEXT,               Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.BUILDING_CONTEXT,               Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.BUILDING_CONTEXT,               Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.BUILDING_CONTEXT,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.BUILDING_CONTEXT,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.CALLING_LLM__COMMITTING,        Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_provider_dispatch",), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.COMMITTED,                   State.CALLING_LLM,                    do=("apply_provider_dispatch",), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.REFUSED,                     State.QUIESCING,                      do=("note_refusal",), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.UNAVAILABLE,                 State.CALLING_LLM__RETRYING,          do=("note_unavailable",), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.UNCERTAIN,                   State.CALLING_LLM__RECONCILING,       line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.CALLING_LLM__COMMITTING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__RETRYING,          Event.RETRY_DUE,                   State.CALLING_LLM__COMMITTING,        do=("renew_token",), line=23),
+        Row(State.CALLING_LLM__RETRYING,          Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=23),
+        Row(State.CALLING_LLM__RETRYING,          Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=23),
+        Row(State.CALLING_LLM__RETRYING,          Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=23),
+        Row(State.CALLING_LLM__RETRYING,          Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=23),
+        Row(State.CALLING_LLM__RETRYING,          Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_provider_dispatch",), line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.READ_COMMITTED,              State.CALLING_LLM,                    do=("apply_provider_dispatch",), line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.READ_UNWRITTEN,              State.CALLING_LLM__RETRYING,          line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.READ_FAILED,                 State.CALLING_LLM__REREADING,         line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.CALLING_LLM__RECONCILING,       Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__REREADING,         Event.REREAD_DUE,                  State.CALLING_LLM__RECONCILING,       line=23),
+        Row(State.CALLING_LLM__REREADING,         Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=23),
+        Row(State.CALLING_LLM__REREADING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__REREADING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__REREADING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM__REREADING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=23),
+        Row(State.CALLING_LLM,                    Event.LLM_COMPLETED,               State.STARTING_TOOLS,                 when=("tool_call_pending",), do=("record_answer",), line=117),
+        Row(State.CALLING_LLM,                    Event.LLM_COMPLETED,               State.OUTPUT_FILTERING,               do=("record_answer",), line=118),
+        Row(State.CALLING_LLM,                    Event.LLM_FAILED,                  State.RETRYING_LLM,                   when=("retry_left",), do=("note_llm_failure",), line=119),
+        Row(State.CALLING_LLM,                    Event.LLM_FAILED,                  State.QUIESCING,                      do=("note_llm_failure",), line=120),
+        Row(State.CALLING_LLM,                    Event.LLM_STREAM_CHUNK,            None,                                 do=("pass_chunk",), line=121),
+        Row(State.CALLING_LLM,                    Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=122),
+        Row(State.CALLING_LLM,                    Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=122),
+        Row(State.CALLING_LLM,                    Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=122),
+        Row(State.CALLING_LLM,                    Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=122),
+        Row(State.CALLING_LLM,                    Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=122),
+        Row(State.RETRYING_LLM,                   Event.LLM_RETRY_DUE,               State.CALLING_LLM__COMMITTING,        do=("prepare_provider_dispatch",), line=123),
+        Row(State.RETRYING_LLM,                   Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=124),
+        Row(State.RETRYING_LLM,                   Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=124),
+        Row(State.RETRYING_LLM,                   Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=124),
+        Row(State.RETRYING_LLM,                   Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=124),
+        Row(State.RETRYING_LLM,                   Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=124),
+        Row(State.STARTING_TOOLS,                 None,                              State.EVALUATING_TOOLS,               line=126),
+        Row(State.STARTING_TOOLS,                 Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.EVALUATING_TOOLS,               None,                              State.QUIESCING,                      when=("tool_batch_failed",), do=("note_batch_failure",), line=127),
+        Row(State.EVALUATING_TOOLS,               None,                              State.QUIESCING,                      when=("tool_batch_rejected",), do=("note_batch_rejection",), line=128),
+        Row(State.EVALUATING_TOOLS,               None,                              State.RECORDING_TOOL_RESULTS,         when=("tool_batch_completed",), line=129),
+        Row(State.EVALUATING_TOOLS,               None,                              State.SUSPENDING__COMMITTING,         when=("approval_required",), do=("prepare_suspension",), line=130),
+        Row(State.EVALUATING_TOOLS,               None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("ready_to_dispatch",), do=("prepare_tool_dispatch",), line=131),
+        Row(State.EVALUATING_TOOLS,               None,                              State.WAITING_FOR_TOOLS,              line=132),
+        Row(State.EVALUATING_TOOLS,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_AUTHORIZED,             State.EVALUATING_TOOLS,               do=("note_child",), line=133),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_APPROVAL_REQUIRED,      State.EVALUATING_TOOLS,               do=("note_child",), line=133),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_COMPLETED,              State.EVALUATING_TOOLS,               do=("note_child",), line=133),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_FAILED,                 State.EVALUATING_TOOLS,               do=("note_child",), line=133),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_REJECTED,               State.EVALUATING_TOOLS,               do=("note_child",), line=133),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_CANCELLED,              State.EVALUATING_TOOLS,               do=("note_child",), line=133),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_UNRESOLVED,             State.QUIESCING,                      when=("ownership_is_lost",), do=("note_child",), line=134),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=135),
+        Row(State.WAITING_FOR_TOOLS,              Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=136),
+        Row(State.WAITING_FOR_TOOLS,              Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=136),
+        Row(State.WAITING_FOR_TOOLS,              Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=136),
+        Row(State.WAITING_FOR_TOOLS,              Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=136),
+        Row(State.WAITING_FOR_TOOLS,              Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=136),
+        Row(State.SUSPENDING__COMMITTING,         Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_suspension",), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.COMMITTED,                   State.SUSPENDING,                     do=("apply_suspension",), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.REFUSED,                     State.QUIESCING,                      do=("note_refusal",), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.UNAVAILABLE,                 State.SUSPENDING__RETRYING,           do=("note_unavailable",), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.UNCERTAIN,                   State.SUSPENDING__RECONCILING,        line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.SUSPENDING__COMMITTING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__RETRYING,           Event.RETRY_DUE,                   State.SUSPENDING__COMMITTING,         do=("renew_token",), line=28),
+        Row(State.SUSPENDING__RETRYING,           Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
+        Row(State.SUSPENDING__RETRYING,           Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
+        Row(State.SUSPENDING__RETRYING,           Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
+        Row(State.SUSPENDING__RETRYING,           Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
+        Row(State.SUSPENDING__RETRYING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_suspension",), line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.READ_COMMITTED,              State.SUSPENDING,                     do=("apply_suspension",), line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.READ_UNWRITTEN,              State.SUSPENDING__RETRYING,           line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.READ_FAILED,                 State.SUSPENDING__REREADING,          line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.SUSPENDING__RECONCILING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__REREADING,          Event.REREAD_DUE,                  State.SUSPENDING__RECONCILING,        line=28),
+        Row(State.SUSPENDING__REREADING,          Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=28),
+        Row(State.SUSPENDING__REREADING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__REREADING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__REREADING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING__REREADING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=28),
+        Row(State.SUSPENDING,                     None,                              State.SUSPENDED,                      line=138),
+        Row(State.SUSPENDED,                      Event.DECIDED,                     State.DECIDING__COMMITTING,           do=("take_decision", "prepare_approval"), line=139),
+        Row(State.SUSPENDED,                      Event.APPROVAL_EXPIRED,            State.QUIESCING,                      do=("note_expiry",), line=140),
+        Row(State.SUSPENDED,                      Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=141),
+        Row(State.SUSPENDED,                      Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=141),
+        Row(State.SUSPENDED,                      Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=141),
+        Row(State.SUSPENDED,                      Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=141),
+        Row(State.SUSPENDED,                      Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=141),
+        Row(State.DECIDING__COMMITTING,           Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_approval",), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.COMMITTED,                   State.DECIDING,                       do=("apply_approval",), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.REFUSED,                     State.SUSPENDED,                      do=("note_refusal",), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.UNAVAILABLE,                 State.DECIDING__RETRYING,             do=("note_unavailable",), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.UNCERTAIN,                   State.DECIDING__RECONCILING,          line=30),
+        Row(State.DECIDING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.DECIDING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__RETRYING,             Event.RETRY_DUE,                   State.DECIDING__COMMITTING,           do=("renew_token",), line=30),
+        Row(State.DECIDING__RETRYING,             Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=30),
+        Row(State.DECIDING__RETRYING,             Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=30),
+        Row(State.DECIDING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=30),
+        Row(State.DECIDING__RETRYING,             Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=30),
+        Row(State.DECIDING__RETRYING,             Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=30),
+        Row(State.DECIDING__RECONCILING,          Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_approval",), line=30),
+        Row(State.DECIDING__RECONCILING,          Event.READ_COMMITTED,              State.DECIDING,                       do=("apply_approval",), line=30),
+        Row(State.DECIDING__RECONCILING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=30),
+        Row(State.DECIDING__RECONCILING,          Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=30),
+        Row(State.DECIDING__RECONCILING,          Event.READ_UNWRITTEN,              State.DECIDING__RETRYING,             line=30),
+        Row(State.DECIDING__RECONCILING,          Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=30),
+        Row(State.DECIDING__RECONCILING,          Event.READ_FAILED,                 State.DECIDING__REREADING,            line=30),
+        Row(State.DECIDING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.DECIDING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__REREADING,            Event.REREAD_DUE,                  State.DECIDING__RECONCILING,          line=30),
+        Row(State.DECIDING__REREADING,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=30),
+        Row(State.DECIDING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING__REREADING,            Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=30),
+        Row(State.DECIDING,                       None,                              State.SUSPENDED,                      when=("undecided_left",), line=142),
+        Row(State.DECIDING,                       None,                              State.APPLYING_DECISIONS,             line=143),
+        Row(State.APPLYING_DECISIONS,             None,                              State.WAITING_FOR_TOOLS,              line=144),
+        Row(State.APPLYING_DECISIONS,             Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_tool_dispatch",), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.COMMITTED,                   State.DISPATCHING_TOOLS,              do=("apply_tool_dispatch",), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.REFUSED,                     State.QUIESCING,                      do=("note_refusal",), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.UNAVAILABLE,                 State.DISPATCHING_TOOLS__RETRYING,    do=("note_unavailable",), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.UNCERTAIN,                   State.DISPATCHING_TOOLS__RECONCILING, line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.RETRY_DUE,                   State.DISPATCHING_TOOLS__COMMITTING,  do=("renew_token",), line=32),
+        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=32),
+        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=32),
+        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=32),
+        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=32),
+        Row(State.DISPATCHING_TOOLS__RETRYING,    Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_tool_dispatch",), line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_COMMITTED,              State.DISPATCHING_TOOLS,              do=("apply_tool_dispatch",), line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_UNWRITTEN,              State.DISPATCHING_TOOLS__RETRYING,    line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.READ_FAILED,                 State.DISPATCHING_TOOLS__REREADING,   line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__REREADING,   Event.REREAD_DUE,                  State.DISPATCHING_TOOLS__RECONCILING, line=32),
+        Row(State.DISPATCHING_TOOLS__REREADING,   Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=32),
+        Row(State.DISPATCHING_TOOLS__REREADING,   Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__REREADING,   Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__REREADING,   Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS__REREADING,   Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=32),
+        Row(State.DISPATCHING_TOOLS,              None,                              State.WAITING_FOR_TOOLS,              line=145),
+        Row(State.DISPATCHING_TOOLS,              Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.RECORDING_TOOL_RESULTS,         None,                              State.QUIESCING,                      when=("iterations_exhausted",), do=("note_exhausted",), line=146),
+        Row(State.RECORDING_TOOL_RESULTS,         None,                              State.BUILDING_CONTEXT,               line=147),
+        Row(State.RECORDING_TOOL_RESULTS,         Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTERED,             State.QUIESCING,                      when=("output_passed",), do=("take_output",), line=150),
+        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTERED,             State.QUIESCING,                      do=("note_blocked",), line=151),
+        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTER_FAILED,        State.QUIESCING,                      do=("note_failure",), line=152),
+        Row(State.OUTPUT_FILTERING,               Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=153),
+        Row(State.OUTPUT_FILTERING,               Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=153),
+        Row(State.OUTPUT_FILTERING,               Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=153),
+        Row(State.OUTPUT_FILTERING,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=153),
+        Row(State.OUTPUT_FILTERING,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=153),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            line=155),
+        Row(State.QUIESCING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
+        Row(State.CHECKING_QUIESCENCE,            None,                              State.SUPERSEDED,                     when=("quiescent", "ownership_is_lost"), line=156),
+        Row(State.CHECKING_QUIESCENCE,            None,                              State.SETTLING__COMMITTING,           when=("quiescent",), do=("prepare_outcome",), line=157),
+        Row(State.CHECKING_QUIESCENCE,            None,                              State.DRAINING,                       line=158),
+        Row(State.CHECKING_QUIESCENCE,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
+        Row(State.DRAINING,                       Event.OPERATION_SETTLED,           State.CHECKING_QUIESCENCE,            line=159),
+        Row(State.DRAINING,                       Event.TOOL_AUTHORIZED,             State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
+        Row(State.DRAINING,                       Event.TOOL_APPROVAL_REQUIRED,      State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
+        Row(State.DRAINING,                       Event.TOOL_COMPLETED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
+        Row(State.DRAINING,                       Event.TOOL_FAILED,                 State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
+        Row(State.DRAINING,                       Event.TOOL_REJECTED,               State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
+        Row(State.DRAINING,                       Event.TOOL_CANCELLED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
+        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.CHECKING_QUIESCENCE,            when=("ownership_is_lost",), do=("note_child",), line=161),
+        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=162),
+        Row(State.DRAINING,                       Event.DRAIN_EXPIRED,               State.RECOVERY_REQUIRED,              line=163),
+        Row(State.DRAINING,                       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=164),
+        Row(State.DRAINING,                       Event.LLM_COMPLETED,               None,                                 do=("record_late_call",), line=165),
+        Row(State.DRAINING,                       Event.LLM_FAILED,                  None,                                 do=("record_late_call",), line=165),
+        Row(State.DRAINING,                       Event.OWNERSHIP_LOST,              State.CHECKING_QUIESCENCE,            do=("note_stop",), line=166),
+        Row(State.DRAINING,                       Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=167),
+        Row(State.DRAINING,                       Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=167),
+        Row(State.DRAINING,                       Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=167),
+        Row(State.SETTLING__COMMITTING,           Event.COMMITTED,                   State.SETTLING,                       do=("apply_outcome",), line=38),
+        Row(State.SETTLING__COMMITTING,           Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=38),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SUPERSEDED,                     when=("ownership_is_lost",), line=175),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SETTLING_FAILURE,               when=("refusal_repairable",), do=("note_refusal",), line=176),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.RECOVERY_REQUIRED,              do=("note_refusal",), line=177),
+        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SUPERSEDED,                     when=("ownership_is_lost",), line=178),
+        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SETTLING__RETRYING,             do=("note_unavailable",), line=179),
+        Row(State.SETTLING__COMMITTING,           Event.UNCERTAIN,                   State.SETTLING__RECONCILING,          line=38),
+        Row(State.SETTLING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=183),
+        Row(State.SETTLING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=185),
+        Row(State.SETTLING__RETRYING,             Event.RETRY_DUE,                   State.SETTLING__COMMITTING,           do=("renew_token",), line=38),
+        Row(State.SETTLING__RETRYING,             Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=182),
+        Row(State.SETTLING__RETRYING,             Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__RETRYING,             Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__RETRYING,             Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=185),
+        Row(State.SETTLING__RECONCILING,          Event.READ_COMMITTED,              State.SETTLING,                       do=("apply_outcome",), line=38),
+        Row(State.SETTLING__RECONCILING,          Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=38),
+        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SUPERSEDED,                     when=("ownership_is_lost",), line=180),
+        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SETTLING__RETRYING,             line=181),
+        Row(State.SETTLING__RECONCILING,          Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=38),
+        Row(State.SETTLING__RECONCILING,          Event.READ_FAILED,                 State.SETTLING__REREADING,            line=38),
+        Row(State.SETTLING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=183),
+        Row(State.SETTLING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=185),
+        Row(State.SETTLING__REREADING,            Event.REREAD_DUE,                  State.SETTLING__RECONCILING,          line=38),
+        Row(State.SETTLING__REREADING,            Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=182),
+        Row(State.SETTLING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=184),
+        Row(State.SETTLING__REREADING,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=185),
+        Row(State.SETTLING,                       None,                              State.SETTLED,                        line=174),
+        Row(State.SETTLING_FAILURE,               None,                              State.SETTLING__COMMITTING,           do=("prepare_outcome",), line=186),
+        Row(State.SETTLING_FAILURE,               Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
+        Row(State.SETTLED,                        None,                              State.COMPLETED,                      when=("is_completed",), line=187),
+        Row(State.SETTLED,                        None,                              State.REJECTED,                       when=("is_rejected",), line=188),
+        Row(State.SETTLED,                        None,                              State.FAILED,                         when=("is_failed",), line=189),
+        Row(State.SETTLED,                        None,                              State.CANCELLED,                      when=("is_cancelled",), line=190),
+        Row(State.SETTLED,                        None,                              State.BLOCKED,                        when=("is_blocked",), line=191),
+        Row(State.SETTLED,                        None,                              State.RECOVERY_REQUIRED,              line=192),
+        Row(State.SETTLED,                        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
+        Row(State.RECOVERING,                     None,                              State.SETTLED,                        when=("terminal_on_record",), line=195),
+        Row(State.RECOVERING,                     None,                              State.REFUSED,                        when=("nothing_on_record",), line=196),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("stop_on_record",), do=("note_recorded_stop",), line=197),
+        Row(State.RECOVERING,                     None,                              State.FILTERING_INPUT,                when=("preparing_on_record",), line=198),
+        Row(State.RECOVERING,                     None,                              State.SUSPENDED,                      when=("suspended_on_record",), line=199),
+        Row(State.RECOVERING,                     None,                              State.APPLYING_DECISIONS,             when=("decided_on_record",), line=200),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_failed",), do=("note_answer_failure",), line=201),
+        Row(State.RECOVERING,                     None,                              State.STARTING_TOOLS,                 when=("answer_has_tools",), line=202),
+        Row(State.RECOVERING,                     None,                              State.OUTPUT_FILTERING,               when=("answer_is_output",), line=203),
+        Row(State.RECOVERING,                     None,                              State.PROBING,                        when=("tool_to_probe",), line=204),
+        Row(State.RECOVERING,                     None,                              State.AWAITING_RESOLUTION,            when=("unresolved_left",), line=205),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("lost_calls_exhausted",), do=("note_lost_calls",), line=206),
+        Row(State.RECOVERING,                     None,                              State.CALLING_LLM__COMMITTING,        when=("model_to_redispatch",), do=("forget_lost_call", "prepare_provider_dispatch"), line=207),
+        Row(State.RECOVERING,                     None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("tool_to_replay",), do=("prepare_tool_dispatch",), line=208),
+        Row(State.RECOVERING,                     None,                              State.EVALUATING_TOOLS,               line=209),
+        Row(State.RECOVERING,                     Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
+        Row(State.PROBING,                        Event.PROBE_FOUND,                 State.RESOLVING__COMMITTING,          do=("take_probe", "prepare_resolution"), line=210),
+        Row(State.PROBING,                        Event.PROBE_ABSENT,                State.RECOVERING,                     do=("mark_run",), line=211),
+        Row(State.PROBING,                        Event.PROBE_UNKNOWN,               State.RECOVERING,                     do=("mark_ask",), line=212),
+        Row(State.PROBING,                        Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=213),
+        Row(State.PROBING,                        Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=213),
+        Row(State.PROBING,                        Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=213),
+        Row(State.PROBING,                        Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=213),
+        Row(State.PROBING,                        Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=213),
+        Row(State.AWAITING_RESOLUTION,            Event.RESOLVED,                    State.RESOLVING__COMMITTING,          do=("take_resolution", "prepare_resolution"), line=214),
+        Row(State.AWAITING_RESOLUTION,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=215),
+        Row(State.AWAITING_RESOLUTION,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=215),
+        Row(State.AWAITING_RESOLUTION,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=215),
+        Row(State.AWAITING_RESOLUTION,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=215),
+        Row(State.AWAITING_RESOLUTION,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=215),
+        Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_resolution",), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.RESOLVING,                      do=("apply_resolution",), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.REFUSED,                     State.QUIESCING,                      when=("stop_noted",), do=("note_refusal", "abandon_barrier"), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.REFUSED,                     State.AWAITING_RESOLUTION,            do=("note_refusal",), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.UNAVAILABLE,                 State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.UNAVAILABLE,                 State.RESOLVING__RETRYING,            do=("note_unavailable",), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.UNCERTAIN,                   State.RESOLVING__RECONCILING,         line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.RESOLVING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__RETRYING,            Event.RETRY_DUE,                   State.RESOLVING__COMMITTING,          do=("renew_token",), line=44),
+        Row(State.RESOLVING__RETRYING,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=44),
+        Row(State.RESOLVING__RETRYING,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=44),
+        Row(State.RESOLVING__RETRYING,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=44),
+        Row(State.RESOLVING__RETRYING,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=44),
+        Row(State.RESOLVING__RETRYING,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.READ_COMMITTED,              State.QUIESCING,                      when=("stop_noted",), do=("apply_resolution",), line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.READ_COMMITTED,              State.RESOLVING,                      do=("apply_resolution",), line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.READ_UNWRITTEN,              State.QUIESCING,                      when=("stop_noted",), do=("abandon_barrier",), line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.READ_UNWRITTEN,              State.RESOLVING__RETRYING,            line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.READ_FAILED,                 State.RESOLVING__REREADING,           line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
+        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.RESOLVING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__REREADING,           Event.REREAD_DUE,                  State.RESOLVING__RECONCILING,         line=44),
+        Row(State.RESOLVING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=44),
+        Row(State.RESOLVING__REREADING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__REREADING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__REREADING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING__REREADING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=44),
+        Row(State.RESOLVING,                      None,                              State.RECOVERING,                     line=216),
+        Row(State.RESOLVING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
+        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      State.RECOVERING,                     when=("quiescent",), do=("take_record",), line=219),
+        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 when=("quiescent",), do=("read_again",), line=220),
+        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     when=("quiescent",), do=("note_stop",), line=221),
+        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      None,                                 line=222),
+        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 line=222),
+        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              None,                                 line=222),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_AUTHORIZED,             None,                                 do=("note_child",), line=223),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_APPROVAL_REQUIRED,      None,                                 do=("note_child",), line=223),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_COMPLETED,              None,                                 do=("note_child",), line=223),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_FAILED,                 None,                                 do=("note_child",), line=223),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_REJECTED,               None,                                 do=("note_child",), line=223),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_CANCELLED,              None,                                 do=("note_child",), line=223),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_UNRESOLVED,             None,                                 do=("note_child",), line=223),
     ),
 )
 

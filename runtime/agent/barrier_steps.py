@@ -58,6 +58,12 @@ class BarrierSteps:
         """Somebody asked for a stop while the barrier was being passed."""
         return self.stop is not None
 
+    def answer_lost(self, payload: object) -> bool:
+        """Nothing of this barrier is outstanding, so that no answer will come."""
+        if self.barrier is None:
+            return True
+        return operation_id(self.barrier.command.token, self.barrier.reading) not in self.unanswered
+
     def refusal_repairable(self, payload: BarrierAnswer) -> bool:
         """The refusal is about what was to be written, so that something else can be written instead, once."""
         return isinstance(payload.error, ValueError | TypeError) and not self.repaired

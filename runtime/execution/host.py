@@ -255,10 +255,10 @@ class Host:
     async def adopt(self, record: ExecutionRecord, agent: Agent) -> None:
         """Go on with an open execution that nobody owns. Raises AgentBusy, Superseded when somebody does."""
         self.keeper.registry.take(record.agent_id, record.execution_id, Slot.ADOPT)
-        found = await self._claimed(record)
-        if found is None:
-            return
-        self.keeper.begin(self._recovered(agent, found), found, State.RECOVERING)
+        claimed = await self._claimed(record, agent)
+        if claimed is not None:
+            invocation, found = claimed
+            self.keeper.begin(invocation, found, State.RECOVERING)
 
     async def bring(
         self, record: ExecutionRecord, agent: Agent, event: str, make: Callable[[Recovered], object]
@@ -269,10 +269,10 @@ class Host:
         Raises AgentBusy, Superseded, NotSuspended, and what `make` raises; then nothing has changed.
         """
         self.keeper.registry.take(record.agent_id, record.execution_id, Slot.RESUME)
-        found = await self._claimed(record)
-        if found is None or found.record is None:
+        claimed = await self._claimed(record, agent)
+        if claimed is None:
             raise NotSuspended(f"execution {record.execution_id} has ended and waits for nothing")
-        invocation = self._recovered(agent, found)
+        invocation, found = claimed
         try:
             payload = make(found)
         except Exception:
@@ -283,26 +283,24 @@ class Host:
         self.keeper.resume(invocation, waits, event, payload)
         return rest
 
-    async def _claimed(self, record: ExecutionRecord) -> Recovered | None:
-        """Claim, then read all of it; the slot is given back when that does not work. None: it has ended."""
+    async def _claimed(self, record: ExecutionRecord, agent: Agent) -> tuple[AgentInvocation, Recovered] | None:
+        """Claim, then read all of it; both are given back when that does not work. None: it has ended."""
         claimed: Claimed | None = None
         try:
             claimed = await self.ask(take_over(record.execution_id, self.owner, self.environment.now(), self.is_dead))
             if claimed.authority is None:
                 self.keeper.registry.move(record.agent_id, Slot.RELEASE)
                 return None
-            found = await self.read(recovered(record.execution_id))
-        except (SupersededError, ExecutionNotFound, StoreUnavailable) as error:
-            if claimed is None:
-                self.keeper.registry.move(record.agent_id, Slot.RELEASE)
+            found = replace_authority(await self.read(recovered(record.execution_id)), claimed.authority)
+            invocation = self._recovered(agent, found)
+        except BaseException as error:
+            if claimed is None and isinstance(error, SupersededError | ExecutionNotFound | StoreUnavailable):
+                self.keeper.registry.move(record.agent_id, Slot.RELEASE)  # known unwritten
             else:
                 self._give_back(record.agent_id)
-            raise error
-        except BaseException:
-            self._give_back(record.agent_id)
             raise
         self.keeper.registry.move(record.agent_id, Slot.ADMITTED)
-        return replace_authority(found, claimed.authority)
+        return invocation, found
 
     def _give_back(self, agent_id: str) -> None:
         """The claim may have been written: an agent that this process owns and does not run would wait for ever.

@@ -282,12 +282,21 @@ class Keeper:
     def _not_performed(self, live: Live, effect: object, error: Exception) -> None:
         """What cannot be carried out is an error inside of whoever asked for it; where nobody is left, of who waits."""
         _log.exception("execution %s: an effect could not be carried out: %r", live.execution_id, effect)
-        if live.execution_id in self._lives:
-            child = effect.row.tool_invocation_id if isinstance(effect, Authorize | RunTool) else None
-            self._poster(live)("internal_error", error, child, child)
-        else:
-            closed = OutcomeUnknown(f"execution {live.execution_id} cannot be followed here any more: {error}")
-            self.waiting.settle(live.execution_id, None, closed)
+        post = self._poster(live)
+        match effect:
+            case _ if live.execution_id not in self._lives:
+                closed = OutcomeUnknown(f"execution {live.execution_id} cannot be followed here any more: {error}")
+                self.waiting.settle(live.execution_id, None, closed)
+            case Submit(command):  # it may have got through
+                said = BarrierAnswer(command.token, False, error=error)
+                post("uncertain", said, self._child_of(command), said.operation)
+            case ReadBack(command):
+                said = BarrierAnswer(command.token, True, error=error)
+                post("read_failed", said, self._child_of(command), said.operation)
+            case Authorize(row) | RunTool(row):
+                post("internal_error", error, row.tool_invocation_id, row.tool_invocation_id)
+            case _:
+                post("internal_error", error, None, None)
 
     def _permit(self, live: Live) -> Permit:
         """Leave to act: of the session, under the authority that it has now."""

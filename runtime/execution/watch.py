@@ -11,7 +11,14 @@ import attrs
 from pawl.runtime.execution.host import Host
 from pawl.runtime.loop.environment import Cancellable
 from pawl.runtime.records.agents import Owner
-from pawl.runtime.records.errors import AgentBusy, DefinitionChanged, PawlError, SpecMismatch, Superseded
+from pawl.runtime.records.errors import (
+    AgentBusy,
+    DefinitionChanged,
+    OutcomeUnknown,
+    PawlError,
+    SpecMismatch,
+    Superseded,
+)
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.store.ownership import bury
 from pawl.runtime.store.port import Operation, Transaction
@@ -94,6 +101,11 @@ class Watch:
             return  # another process, or another call of this one, was faster
         except PawlError as error:
             _log.warning("execution %s could not be adopted: %s", record.execution_id, error)
+        except Exception as error:
+            # One that cannot be made sense of must not keep the others from being adopted.
+            if record.execution_id not in self.refused:
+                _log.exception("execution %s could not be adopted", record.execution_id)
+            self.refused[record.execution_id] = OutcomeUnknown(f"it could not be adopted here: {error!r}")
 
 
 def _asked_to_stop(execution_ids: Sequence[str]) -> Operation[list[str]]:
