@@ -7,7 +7,7 @@ asked for by the enter action behind a committed barrier, so carrying effects ou
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -215,14 +215,22 @@ class Keeper:
         self._lives[execution_id] = decision.live
         if decision.dropped is not None:
             self._count(decision.dropped)
-        if self._trace is not None:
-            for move in decision.moves:
-                self._trace(execution_id, move)
+        self._show(execution_id, decision.moves)
         for effect in decision.effects:
             try:
                 self._perform(decision.live, effect)
             except Exception as error:
                 self._not_performed(decision.live, effect, error)
+
+    def _show(self, execution_id: str, moves: Sequence[Move]) -> None:
+        if self._trace is None:
+            return
+        try:
+            for move in moves:
+                self._trace(execution_id, move)
+        except Exception:
+            _log.exception("the trace raised and is not called any more")
+            self._trace = None
 
     def _count(self, event: str) -> None:
         self.dropped[event] = self.dropped.get(event, 0) + 1

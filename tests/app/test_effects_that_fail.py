@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import Any
 
 import pytest
 
-from pawl import Agent, Completed, Failed, ModelAnswer, ModelRequest, call, scripted, tool
+from pawl import Agent, Completed, Failed, ModelAnswer, ModelRequest, Rest, Runtime, call, scripted, tool
+from pawl.runtime.execution.heart import Move
 from pawl.runtime.simulation.world import World
+from pawl.runtime.store.memory import MemoryStore
 
 
 @tool
@@ -115,3 +118,21 @@ def test_an_answer_that_is_no_answer_fails_the_run() -> None:
         with World(agent) as world:
             process = world.open()
             assert isinstance(process.do(process.runtime.run(agent, "go"), within=60), kind)
+
+
+def test_a_trace_that_raises_is_dropped_and_the_run_goes_on() -> None:
+    seen: list[str] = []
+
+    def trace(execution_id: str, move: Move) -> None:
+        seen.append(str(move.target))
+        raise RuntimeError("no room for traces")
+
+    async def run() -> Rest:
+        agent = Agent(name="clerk", model=scripted(["done"]))
+        async with Runtime(MemoryStore(), [agent], trace=trace) as runtime:
+            return await runtime.run(agent, "go")
+
+    rest = asyncio.run(run())
+
+    assert isinstance(rest, Completed)
+    assert len(seen) == 1
