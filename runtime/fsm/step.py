@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Coroutine, Sequence
 from math import isfinite
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import attrs
 
@@ -69,25 +69,22 @@ class Step(NamedTuple, Generic[S, C]):
 _QUIET: tuple[object, ...] = ()
 _new: Any = tuple.__new__
 
+_Rows: TypeAlias = tuple[Row[Any, Any], ...]
+
+_Tried: TypeAlias = tuple[_Rows, S, C, tuple[object, ...], object, str, Exception | None]
+"""A `_Run` without its names, which cost as much again to make."""
+
 
 class _Run(NamedTuple, Generic[S, C]):
     """What trying some rows came to: no `rows`, no guard agreed; an `error`, the method `name` raised it."""
 
-    rows: tuple[Row[Any, Any], ...]
+    rows: _Rows
     state: S
     context: C
     effects: tuple[object, ...]
     payload: object
     name: str = ""
     error: Exception | None = None
-
-    @property
-    def entered(self) -> bool:
-        """Whether a state was entered (the same one again counts)."""
-        rows = self.rows
-        if len(rows) == 1:
-            return rows[0].target is not None
-        return any(row.target is not None for row in rows)
 
 
 def advance(machine: Machine[S, E], state: S, context: C, event: E | str, payload: object = None) -> Step[S, C]:
@@ -154,15 +151,22 @@ def enter(machine: Machine[S, E], state: S, context: C, payload: object = None) 
     return _settle(machine, _first(machine, (entry,), state, context, payload), None)
 
 
-def _first(machine: Machine[S, E], cell: Sequence[Compiled[S, E]], state: S, context: C, payload: object) -> _Run[S, C]:
+def _first(
+    machine: Machine[S, E], cell: Sequence[Compiled[S, E]], state: S, context: C, payload: object
+) -> _Tried[S, C]:
     """The first row whose guards agree, and what its actions made; what raises goes to `internal_error`."""
-    run = _attempt(machine, cell, state, context, payload)
-    return run if run.error is None else _recover(machine, run)
+    tried = _attempt(machine, cell, state, context, payload)
+    return tried if tried[-1] is None else _recover(machine, _Run(*tried))
+
+
+def _enters(rows: _Rows) -> bool:
+    """Whether a state was entered (the same one again counts)."""
+    return rows[0].target is not None if len(rows) == 1 else any(row.target is not None for row in rows)
 
 
 def _attempt(
     machine: Machine[S, E], cell: Sequence[Compiled[S, E]], state: S, context: C, payload: object, entered: bool = False
-) -> _Run[S, C]:
+) -> _Tried[S, C]:
     """Try the rows once. `entered`: `state` was entered just now and its timer is not armed yet."""
     begun: tuple[Row[Any, Any], ...] = ()
     effects = _QUIET
@@ -190,14 +194,14 @@ def _attempt(
     except (InvalidAction, InvalidGuard):
         raise
     except Exception as error:
-        return _Run(begun, at, context, effects, payload, name, error)
-    return _new(_Run, (begun, at, context, effects, payload, "", None))  # type: ignore[no-any-return]
+        return begun, at, context, effects, payload, name, error
+    return begun, at, context, effects, payload, "", None
 
 
 def _recover(machine: Machine[S, E], failed: _Run[S, C]) -> _Run[S, C]:
     """Raise `internal_error` where the failure left the session; a second failure, or no row, is StepFailed."""
     cell = machine.dispatch[failed.state].get(INTERNAL_ERROR, ())
-    run = _attempt(machine, cell, failed.state, failed.context, failed.error, entered=failed.entered)
+    run = _Run(*_attempt(machine, cell, failed.state, failed.context, failed.error, entered=_enters(failed.rows)))
     rows, effects = failed.rows + run.rows, failed.effects + run.effects
     if run.error is None and run.rows:
         return run._replace(rows=rows, effects=effects)
@@ -232,7 +236,7 @@ def _arm(state: str, after: After[Any], seconds: float | None) -> tuple[Arm, ...
     return (Arm(str(state), str(after.event), float(seconds)),)
 
 
-def _settle(machine: Machine[S, E], run: _Run[S, C], source: S | None) -> Step[S, C]:
+def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step[S, C]:
     """Automatic rows, then raised events, until nothing is left to do here. `source` None: a first entry."""
     taken = Taken.STAYED
     rows: list[Row[Any, Any]] = []
@@ -246,7 +250,7 @@ def _settle(machine: Machine[S, E], run: _Run[S, C], source: S | None) -> Step[S
             if hops > 4 * len(machine.states):
                 raise AutomaticLoop(machine.name, _cycle(rows))
         rows += begun
-        entered = run.entered
+        entered = _enters(begun)
         if entered:
             taken = Taken.MOVED
             if source is not None and source in machine.timed:
@@ -267,7 +271,7 @@ def _settle(machine: Machine[S, E], run: _Run[S, C], source: S | None) -> Step[S
             return _new(Step, (source, context, tuple(out), taken, tuple(rows)))  # type: ignore[no-any-return]
 
 
-def _deliver(machine: Machine[S, E], inner: Raise, state: S, context: C) -> _Run[S, C]:
+def _deliver(machine: Machine[S, E], inner: Raise, state: S, context: C) -> _Tried[S, C]:
     """Take a raised event. Nobody outside can be told that it is refused here: that is an `internal_error`."""
     cell = machine.dispatch[state].get(inner.event)
     if cell is not None:
