@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -81,6 +81,18 @@ class Facts(BarrierSteps):
 NOTHING: Effects = ()
 
 
+_LONGEST_ERROR: Final = 10_000
+"""Characters of an exception's text that are kept: it goes to the model, and on record."""
+
+
 def error_info(error: BaseException) -> ErrorInfo:
-    """An exception as data; text that is no Unicode is escaped, so that it can be written."""
-    return ErrorInfo(type(error).__name__, str(error).encode(errors="backslashreplace").decode())
+    """An exception as data, whatever it is: text that is no Unicode is escaped, so that it can be written; text that
+    is longer than anybody reads is cut off; one that cannot even be asked for its text has its type alone.
+    """
+    try:
+        text = str(error)
+    except Exception:  # the application's own `__str__`
+        return ErrorInfo(type(error).__name__, "the error cannot be shown: its __str__ raises")
+    if len(text) > _LONGEST_ERROR:
+        text = f"{text[:_LONGEST_ERROR]}… ({len(text)} characters)"
+    return ErrorInfo(type(error).__name__, text.encode(errors="backslashreplace").decode())

@@ -77,7 +77,7 @@ class Workshop:
                 try:
                     normal = normalise(answer, provider().name)
                     return post("llm_completed", LlmCompleted(name, revision, normal), None, name)
-                except ModelError as malformed:
+                except Exception as malformed:  # MalformedModelAnswer, or the provider's own code
                     error = malformed
             safe = isinstance(error, ModelError) and error.retry_safe
             return post("llm_failed", LlmFailed(name, revision, _info(error), safe), None, name)
@@ -171,7 +171,7 @@ class Workshop:
                 try:
                     text = tool.result_text(said.result)
                     return post("probe_found", ProbeAnswer(child, text), None, name)
-                except ToolError:
+                except Exception:  # ToolError, or the result's own code
                     said = "unknown"
             event = "probe_absent" if said == "absent" else "probe_unknown"
             return post(event, ProbeAnswer(child), None, name)

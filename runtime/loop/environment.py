@@ -132,7 +132,9 @@ class AsyncioEnvironment:
             except BaseException as error:
                 done(None, error)
                 told = True
-                raise
+                if not isinstance(error, SystemExit):  # an outcome like any other, as on the pool; not the loop's end
+                    raise
+                return
             done(value, None)
             told = True
 

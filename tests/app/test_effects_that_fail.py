@@ -120,6 +120,91 @@ def test_an_answer_that_is_no_answer_fails_the_run() -> None:
             assert isinstance(process.do(process.runtime.run(agent, "go"), within=60), kind)
 
 
+class Unspeakable(Exception):
+    """An error that raises when it is asked for its text."""
+
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+    __repr__ = __str__
+
+
+@tool
+def unspeakable() -> str:
+    """Raise it."""
+    raise Unspeakable
+
+
+@tool
+def long_winded() -> str:
+    """Raise an error of ten million characters."""
+    raise ValueError("x" * 10_000_000)
+
+
+@tool
+async def exits() -> str:
+    """Leave, as a command line parser does."""
+    sys.exit(2)
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "longest"), [(unspeakable, "Unspeakable", 100), (long_winded, "ValueError", 10_100)]
+)
+def test_whatever_a_tool_raises_is_an_error_of_bounded_size(body: Any, error: str, longest: int) -> None:
+    agent = Agent(name="a", model=scripted([call(body.name), "sorry"]), tools=[body])
+    with World(agent) as world:
+        # Not watched: the witness would write down what it raised.
+        process = world.open(agent, watch=False)
+        assert isinstance(process.do(process.runtime.run(agent, "go"), within=60), Completed)
+        (row,) = world.rows(world.records()[0].execution_id)
+        assert row.error is not None
+        assert row.error.type == error
+        assert 0 < len(row.error.message) <= longest
+
+
+def test_a_model_that_raises_what_has_no_text_fails_the_run() -> None:
+    agent = Agent(name="a", model=scripted([Unspeakable()]))
+    with World(agent) as world:
+        process = world.open()
+        rest = process.do(process.runtime.run(agent, "go"), within=60)
+        assert isinstance(rest, Failed)
+        assert rest.error.type == "Unspeakable"
+
+
+def test_a_provider_that_cannot_say_its_name_fails_the_run() -> None:
+    class Nameless(Provider):
+        asked = 0
+
+        @property
+        def name(self) -> str:  # type: ignore[override]
+            self.asked += 1
+            if self.asked > 1:
+                raise RuntimeError("no name")
+            return "nameless"
+
+    async def good(request: ModelRequest) -> ModelAnswer:
+        return ModelAnswer("hello")
+
+    agent = Agent(name="a", model=Nameless(good))
+    with World(agent) as world:
+        process = world.open(agent, watch=False)
+        rest = process.do(process.runtime.run(agent, "go"), within=60)
+        assert isinstance(rest, Failed)
+        assert rest.error.message == "no name"
+
+
+def test_an_async_tool_that_exits_is_an_error_of_the_call_and_not_the_end_of_the_process() -> None:
+    async def run() -> Rest:
+        agent = Agent(name="a", model=scripted([call("exits"), "sorry"]), tools=[exits])
+        async with Runtime(MemoryStore(), [agent]) as runtime:
+            return await asyncio.wait_for(runtime.run(agent, "go"), 20)
+
+    rest = asyncio.run(run())
+
+    assert isinstance(rest, Completed)
+    assert rest.output == "sorry"
+
+
 def test_a_trace_that_raises_is_dropped_and_the_run_goes_on() -> None:
     seen: list[str] = []
 
