@@ -45,6 +45,12 @@ BENCHMARKS = {
     "advance_vs_transitions": "pawl.tools.bench.advance:versus_transitions",
     "idle_session_bytes": "pawl.tools.bench.footprint:idle_session_bytes",
     "import_ms": "pawl.tools.bench.footprint:import_ms",
+    "first_step_ms": "pawl.tools.bench.startup:first_step_ms",
+    "durable_ratio": "pawl.tools.bench.durable:durable_ratio",
+    "group_commit_gain": "pawl.tools.bench.durable:group_commit_gain",
+    "storage_ratio": "pawl.tools.bench.storage:storage_ratio",
+    "last_barrier_ratio": "pawl.tools.bench.storage:last_barrier_ratio",
+    "storage_growth": "pawl.tools.bench.storage:storage_growth",
 }
 """Name of the figure to the function that measures it, `module:function`; a module is imported when it is measured."""
 
