@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import attrs
 
+from pawl.runtime.barriers.resolve import MODEL
 from pawl.runtime.records.errors import MalformedModelAnswer
 from pawl.runtime.records.messages import ModelAnswer, ToolCall, Usage
 
+MOST_CALLS: Final = 1000
+"""Calls of one answer. Judging a batch takes time with the square of it: a second for so many, minutes for ten times."""
+
 
 def normalise(answer: object, provider: str = "the provider") -> ModelAnswer:
-    """`answer` with proper types and unique call ids: an empty or repeated id becomes `call_<n>`.
+    """`answer` with proper types and unique call ids: an empty or repeated id becomes `call_<n>`, and so does "model",
+    which names the model call where people resolve.
 
     The same answer is always normalised the same way. Unknown tools and bad arguments are left alone: they answer
     the model. Raises MalformedModelAnswer.
@@ -26,6 +31,8 @@ def normalise(answer: object, provider: str = "the provider") -> ModelAnswer:
     _check_usage(provider, answer.usage)
     if not isinstance(answer.calls, tuple | list):
         _malformed(provider, f"calls is a {type(answer.calls).__name__}, not a tuple of ToolCall")
+    if len(answer.calls) > MOST_CALLS:
+        _malformed(provider, f"it asks for {len(answer.calls)} calls at once, more than {MOST_CALLS}")
     for place, call in enumerate(answer.calls):
         _check_call(provider, place, call)
     return attrs.evolve(answer, calls=tuple(_named(answer.calls)))
@@ -34,7 +41,7 @@ def normalise(answer: object, provider: str = "the provider") -> ModelAnswer:
 def _named(calls: tuple[ToolCall, ...]) -> Iterator[ToolCall]:
     given = {call.id for call in calls}
     free = (f"call_{number}" for number in count(1) if f"call_{number}" not in given)
-    seen = {""}
+    seen = {"", MODEL}
     for call in calls:
         yield attrs.evolve(call, id=next(free)) if call.id in seen else call
         seen.add(call.id)

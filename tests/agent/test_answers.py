@@ -46,6 +46,18 @@ def test_ids_are_always_unique_and_normalising_again_changes_nothing(before: lis
     assert all(new == old for old, new in zip(before, after, strict=True) if old and before.count(old) == 1)
 
 
+def test_no_call_is_named_like_the_model_call_itself() -> None:
+    (call,) = normalise(ModelAnswer(calls=(ToolCall("model", "add", "{}"),))).calls
+    assert call.id == "call_1"
+
+
+def test_an_answer_of_more_calls_than_a_process_can_judge_is_refused() -> None:
+    calls = tuple(ToolCall(f"c{number}", "add", "{}") for number in range(1001))
+    assert len(normalise(ModelAnswer(calls=calls[:1000])).calls) == 1000
+    with pytest.raises(MalformedModelAnswer, match="1001 calls at once, more than 1000"):
+        normalise(ModelAnswer(calls=calls))
+
+
 def test_a_list_of_calls_becomes_a_tuple() -> None:
     answer: Any = ModelAnswer(calls=[ToolCall("a", "add", "{}")])  # type: ignore[arg-type]
     assert normalise(answer).calls == (ToolCall("a", "add", "{}"),)
