@@ -13,7 +13,9 @@ from pawl.runtime.records.errors import MalformedModelAnswer
 from pawl.runtime.records.messages import ModelAnswer, ToolCall, Usage
 
 MOST_CALLS: Final = 1000
-"""Calls of one answer. Judging a batch takes time with the square of it: a second for so many, minutes for ten times."""
+"""Calls of one answer. Judging a batch takes time with the square of it: a second for so many, minutes for ten times
+as many.
+"""
 
 
 def normalise(answer: object, provider: str = "the provider") -> ModelAnswer:
