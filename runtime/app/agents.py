@@ -79,6 +79,7 @@ class Identities:
 
     async def create(self, agent: Agent, agent_id: str) -> AgentHandle:
         """Raises AgentExists."""
+        _check_id("an agent's id", agent_id)
         await self._host.ask(_create(self._root(agent, agent_id), or_load=False), once=True)
         return self._keep(agent, agent_id)
 
@@ -107,10 +108,10 @@ class Identities:
         self._handles.pop(agent_id, None)
 
     def _root(self, agent: Agent, agent_id: str) -> AgentRoot:
-        _check_id("an agent's id", agent_id)
         return AgentRoot(agent_id, agent.name, agent.version, self._host.environment.now())
 
     def _same(self, agent: Agent, agent_id: str) -> AgentHandle | None:
+        _check_id("an agent's id", agent_id)
         handle = self._handles.get(agent_id)
         if handle is not None and handle.agent.name != agent.name:
             raise WrongAgent(f"agent {agent_id!r} is a {handle.agent.name}, not a {agent.name}")
