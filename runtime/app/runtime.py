@@ -209,7 +209,7 @@ class Runtime:
         durable_context: Mapping[str, Any] | None = None,
     ) -> Execution:
         """Open the logical agent (named like the definition by default) and start a run; see AgentHandle.start."""
-        handle = await self.open(agent, agent_id or agent.name)
+        handle = await self.open(agent, agent.name if agent_id is None else agent_id)
         return await handle.start(text, id=id, durable_context=durable_context)
 
     async def run(
