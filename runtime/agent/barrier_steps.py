@@ -12,6 +12,7 @@ from pawl.runtime.agent.effects import Command, Emit, ReadBack, Submit
 from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.barriers.answers import BarrierAnswer, operation_id
 from pawl.runtime.fsm.step import Raise
+from pawl.runtime.records.errors import CodecError
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.frozen import replace
 
@@ -66,7 +67,7 @@ class BarrierSteps:
 
     def refusal_repairable(self, payload: BarrierAnswer) -> bool:
         """The refusal is about what was to be written, so that something else can be written instead, once."""
-        return isinstance(payload.error, ValueError | TypeError) and not self.repaired
+        return isinstance(payload.error, ValueError | TypeError | CodecError) and not self.repaired
 
     @property
     def repaired(self) -> bool:

@@ -12,6 +12,7 @@ from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.records.errors import OutcomeUnknown
 from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.journal import JournalKind
 from pawl.runtime.records.tools import ErrorInfo
 
 _WEIGHT = {"error": 0, "listener": 1, "deadline": 2, "cancel": 2, "lost": 3}
@@ -107,8 +108,10 @@ class Stops(Facts):
     def replace_outcome_by_failure(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """What was to be recorded cannot be written: record instead, once, that it could not."""
         error = self.refusal or RuntimeError("the outcome was refused")
+        # What calls cost is kept, whatever they said.
+        paid = tuple(entry for entry in self.journal if entry.kind is JournalKind.LLM_CALL_RECORDED)
         return replace(
-            self, ending=Ending("failed", error=error_info(error)), journal=(), repairs=self.repairs + 1, refusal=None
+            self, ending=Ending("failed", error=error_info(error)), journal=paid, repairs=self.repairs + 1, refusal=None
         ), NOTHING
 
     def fail_closed(self, payload: object) -> tuple[Self, Effects]:
