@@ -234,6 +234,19 @@ def test_a_body_that_waits_for_a_thread_never_begins() -> None:
         assert row.status == "cancelled"
 
 
+def test_a_body_that_was_asked_to_stop_for_its_timeout_is_not_asked_twice() -> None:
+    late = tool(dogged.function, name="late", timeout=5)
+    agent = Agent(name="a", model=scripted([call("late", seconds=50), "done"], record=False), tools=[late])
+    with World(agent) as world:
+        process, execution = started(world, agent)
+        world.advance(6)
+        process.do(process.runtime.cancel(execution.id))
+        assert isinstance(process.do(execution), Cancelled)
+        (row,) = world.rows(execution.id)
+        assert row.status == "completed"
+        assert 50 <= world.clock.time < 51
+
+
 def test_siblings_are_recorded_each_with_what_it_did() -> None:
     both = calls(call("nap", seconds=50), call("dogged", seconds=20), call("nap", seconds=0.5))
     agent = Agent(name="a", model=scripted([both, "done"], record=False), tools=[nap, dogged])
@@ -314,7 +327,7 @@ def test_cancelling_twice_is_cancelling_once() -> None:
 def test_a_cancellation_whose_writing_nobody_knows_of_is_written_again() -> None:
     for do in ("lose_reply_committed", "lose_reply_rolled_back", "unavailable"):
         agent = Agent(name="a", model=scripted([hang(), "late"], record=False))
-        with World(agent, faults=[Fault("stop_intent#1", do)]) as world:  # type: ignore[arg-type]
+        with World(agent, faults=[Fault("stop_intent#1", do)]) as world:
             process, execution = started(world, agent)
             process.do(process.runtime.cancel(execution.id))
             assert isinstance(process.do(execution), Cancelled)

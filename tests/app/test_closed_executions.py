@@ -245,7 +245,7 @@ def test_a_closed_run_that_was_taken_over_is_superseded_and_its_slot_is_free() -
         world.release(f"model#{world.faults.counts['model']}")
         assert isinstance(world.wait(waiting), Completed)
         assert {event.kind for event in first.events}.isdisjoint({"done", "error"})
-        assert [event.kind for event in second.events].count("done") == 1
+        assert [str(event.kind) for event in second.events].count("done") == 1
 
 
 def test_a_closed_run_that_somebody_else_has_ended_ends_here_as_well() -> None:

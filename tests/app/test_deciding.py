@@ -196,8 +196,8 @@ def test_another_decision_is_refused_and_says_what_was_decided() -> None:
 
 
 def test_a_request_that_never_was_or_is_no_longer_pending_is_stale() -> None:
-    two = [call("pay", cents=1), call("pay", cents=2), "done"]
-    agent = Agent(name="office", model=scripted(two, record=False), tools=[pay])
+    script = scripted([call("pay", cents=1), call("pay", cents=2), "done"], record=False)
+    agent = Agent(name="office", model=script, tools=[pay])
     with World(agent) as world:
         process, rest = suspended(world, agent)
         with pytest.raises(StaleRequest):

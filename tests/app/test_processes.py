@@ -222,7 +222,7 @@ def test_of_two_people_who_disagree_one_is_told_that_it_was_decided(seed: int, p
         assert isinstance(rest, Suspended)
         one = first.begin(first.runtime.decide(rest.request.id, approve=True))
         two = second.begin(second.runtime.decide(rest.request.id, approve=False))
-        outcomes = []
+        outcomes: list[object] = []
         for waiting in (one, two):
             try:
                 outcomes.append(world.wait(waiting))

@@ -406,9 +406,9 @@ def test_a_model_call_is_asked_about_where_the_agent_says_so(
         end = process.do(process.do(process.runtime.execution(rest.execution_id)).terminal())
         assert isinstance(end, kind)
         if output is not None:
-            assert end.output == output  # type: ignore[union-attr]
+            assert end.output == output
         else:
-            assert "rate limited" in end.error.message  # type: ignore[union-attr]
+            assert "rate limited" in end.error.message
         assert world.witness.model_calls["a"] == 2 + (outcome == "not_performed")
         kinds = world.kinds("a")
         wanted = {"succeeded": 2, "not_performed": 3, "failed": 2}[outcome]
@@ -452,7 +452,11 @@ def test_text_that_is_no_unicode_is_refused_where_a_tool_s_result_is_given() -> 
     with World(agent, faults=[Fault("tool_outcome#1", "crash_before_commit")]) as world:
         process = lost(world, agent)
         rest = rest_of(process, agent)
-        for words in ({"outcome": "succeeded", "result": "\ud800"}, {"outcome": "failed", "error": "\ud800"}):
+        bad: list[dict[str, Any]] = [
+            {"outcome": "succeeded", "result": "\ud800"},
+            {"outcome": "failed", "error": "\ud800"},
+        ]
+        for words in bad:
             outcome: Any = words.pop("outcome")
             with pytest.raises(InvalidArguments):
                 process.do(process.runtime.resolve(rest.execution_id, "c1", outcome, **words))

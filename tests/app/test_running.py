@@ -80,7 +80,7 @@ def test_a_run_with_three_tools_leaves_exactly_this_on_record() -> None:
         rest = process.do(process.runtime.run(CLERK, "go", durable_context={"a": 1}))
         assert isinstance(rest, Suspended)
         assert isinstance(process.do(process.runtime.decide(rest.request.id, approve=True)), Completed)
-        outcome = ("tool_outcome", "", "", -1, [])
+        outcome: tuple[str, str, str, int, list[str]] = ("tool_outcome", "", "", -1, [])
         result = ["tool_result", "tool_message"]
         assert world.steps == [
             ("admission", "preparing", "preparing", 0, ["input_received"]),

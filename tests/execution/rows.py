@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pawl.runtime.execution import heart
-from pawl.runtime.fsm.table import Row
+from pawl.runtime.fsm.table import Machine, Row
 
 TAKEN: Counter[tuple[str, int]] = Counter()
-MACHINES = {"agent_invocation": heart.AGENT, "tool_invocation": heart.TOOL}
+MACHINES: dict[str, Machine[Any, Any]] = {"agent_invocation": heart.AGENT, "tool_invocation": heart.TOOL}
 PLACES = {name: {id(row): place for place, row in enumerate(machine.rows)} for name, machine in MACHINES.items()}
 
 

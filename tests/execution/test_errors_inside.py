@@ -102,3 +102,39 @@ def test_what_raises_while_a_run_is_recovered_leaves_it_to_the_next_process(
             broken.close()
         result, _ = run(world, CLERK)
         assert result.outcome is Completed
+
+
+def test_what_raises_while_a_resolution_is_applied_closes_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raising(*arguments: Any) -> Any:
+        raise Broken("apply_resolution")
+
+    with World(CLERK, faults=[Fault("tool_outcome#1", "crash_before_commit")]) as world:
+        process = world.open()
+        process.begin(Client(world, CLERK)._step(process))
+        world.advance(10)
+        process = world.open()
+        rest = process.do(process.runtime.run(CLERK, "go", id="req-1"))
+        with monkeypatch.context() as patch:
+            patch.setattr(AgentInvocation, "apply_resolution", raising)
+            with pytest.raises(OutcomeUnknown):
+                process.do(process.runtime.resolve(rest.execution_id, "c1", "succeeded", result="3"))
+        process.do(process.runtime.reload(rest.execution_id))
+        result, _ = run(world, CLERK)
+        assert result.outcome is Completed
+        assert world.witness.effects["add"] == 1
+
+
+def test_what_raises_while_an_outcome_is_replaced_closes_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raising(*arguments: Any) -> Any:
+        raise Broken("replace_outcome_by_failure")
+
+    with World(CLERK, faults=[Fault("outcome#1", "refuse", error=ValueError("no"))]) as world:
+        process = world.open()
+        rest = process.do(process.runtime.run(CLERK, "go"))
+        assert isinstance(rest, Suspended)
+        with monkeypatch.context() as patch:
+            patch.setattr(AgentInvocation, "replace_outcome_by_failure", raising)
+            with pytest.raises(OutcomeUnknown):
+                process.do(process.runtime.decide(rest.request.id, approve=True))
+        process.do(process.runtime.reload(rest.execution_id))
+        assert isinstance(process.do(process.do(process.runtime.execution(rest.execution_id))), Completed)
