@@ -350,6 +350,8 @@ class Runtime:
 
 
 def _by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
+    if not isinstance(agents, Iterable) or isinstance(agents, str):
+        raise InvalidArguments(f"agents={agents!r:.60} must be a list of Agent")
     known: dict[str, Agent] = {}
     for agent in agents:
         if not isinstance(agent, Agent):

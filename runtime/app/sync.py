@@ -54,9 +54,9 @@ class _Thread:
             raise
 
     def stop(self) -> None:
+        self.call(self._loop.shutdown_asyncgens())  # there: the caller's thread may have a running loop of its own
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
 
 
