@@ -26,9 +26,9 @@ _UNAVAILABLE: Final = {
     sqlite3.SQLITE_INTERRUPT: "the store was interrupted",
 }
 _CORRUPT: Final = {
-    sqlite3.SQLITE_CORRUPT: "the store's file is damaged",
-    sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
-    sqlite3.SQLITE_ERROR: "the store's tables are not as they were made",
+    sqlite3.SQLITE_CORRUPT: ("the store's file is damaged", "restore a backup"),
+    sqlite3.SQLITE_NOTADB: ("the file is not an SQLite database", "name the right one, or restore a backup"),
+    sqlite3.SQLITE_ERROR: ("the store's tables are not as they were made", "restore a backup"),
 }
 
 
@@ -52,7 +52,8 @@ def _translated(error: sqlite3.Error) -> StoreError:
     if code in _UNAVAILABLE:
         return StoreUnavailable(f"{_UNAVAILABLE[code]} ({error})")
     if code in _CORRUPT:
-        return StoreCorrupt(f"{_CORRUPT[code]} ({error}); restore a backup, or look at it with `pawl fsck`")
+        what, to_do = _CORRUPT[code]
+        return StoreCorrupt(f"{what} ({error}); {to_do}")
     if code == sqlite3.SQLITE_READONLY:
         return StoreReadOnly(f"the store's file or folder is read-only ({error}); make both writable")
     if code is None and isinstance(error, sqlite3.OperationalError):  # text that is not UTF-8 carries no code

@@ -48,6 +48,7 @@ def test_a_file_that_is_no_database_is_left_as_it_is(shell: Shell, words: tuple[
     said = one_line(shell(*words, "--db", "notes.txt"), 2)
 
     assert "not an SQLite database" in said
+    assert said.endswith("; name the right one, or restore a backup\n")
     assert path.read_bytes() == before
     assert [each.name for each in shell.folder.iterdir()] == ["notes.txt"]
 
