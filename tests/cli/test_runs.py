@@ -224,7 +224,7 @@ def test_a_worker_goes_on_with_what_was_decided_elsewhere_until_it_is_told_to_st
 
 SLOW = """\
 import asyncio
-from pawl import Agent, scripted
+from pawl import Agent, call, scripted, tool
 
 
 async def asked(request):
@@ -232,15 +232,40 @@ async def asked(request):
     await asyncio.get_running_loop().create_future()
 
 
+@tool(approval=True)
+def pay(cents: int) -> str:
+    return "paid"
+
+
 slow = Agent(name="slow", model=scripted([asked]))
+payer = Agent(name="payer", model=scripted([call("pay", cents=5), asked]), tools=[pay])
 """
 
 
-def test_a_run_that_is_interrupted_twice_is_on_record_and_says_how_to_go_on(shell: Shell) -> None:
+def test_a_run_that_is_cancelled_from_outside_is_stopped_by_the_process_that_runs_it(shell: Shell) -> None:
     shell.write("slow.py", SLOW)
-
     with subprocess.Popen(
-        command("run", "slow", "hello"), cwd=shell.folder, env=environment() | {"PYTHONUNBUFFERED": "1"},
+        command("run", "slow:slow", "hello"), cwd=shell.folder, env=environment() | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE, text=True,
+    ) as run:  # fmt: skip
+        try:
+            assert run.stdout is not None
+            assert "asked\n" in iter(run.stdout.readline, "")
+            (one,) = shell("ls", "--json").json["executions"]
+            ran = shell("cancel", one["execution_id"])
+            said, _ = run.communicate(timeout=30)
+        finally:
+            run.kill()
+
+    assert ran.out.endswith("recorded; the process that runs it stops it\n")
+    assert run.returncode == 1
+    assert f"cancelled  {one['execution_id']}" in said
+
+
+def interrupted_twice(shell: Shell, *words: str) -> str:
+    """What a command says on stderr when Ctrl-C is pressed twice while its model is being asked."""
+    with subprocess.Popen(
+        command(*words), cwd=shell.folder, env=environment() | {"PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as run:  # fmt: skip
         try:
@@ -253,13 +278,30 @@ def test_a_run_that_is_interrupted_twice_is_on_record_and_says_how_to_go_on(shel
             _, said = run.communicate(timeout=30)
         finally:
             run.kill()
-
     assert run.returncode == 130
-    assert "interrupted" in said
-    assert "pawl worker slow" in said
     assert "Traceback" not in said
+    return said
+
+
+def test_a_run_that_is_interrupted_twice_is_on_record_and_says_how_to_go_on(shell: Shell) -> None:
+    shell.write("slow.py", SLOW)
+
+    said = interrupted_twice(shell, "run", "slow:slow", "hello")
+
     (one,) = shell("ls", "--json").json["executions"]
     assert one["state"] == "unclaimed"
+    assert f"interrupted: {one['execution_id']} is on record" in said
+    assert "pawl worker slow:slow" in said
+
+
+def test_an_answer_that_is_interrupted_while_it_goes_on_says_how_to_go_on(shell: Shell) -> None:
+    shell.write("slow.py", SLOW)
+    ran = shell("run", "slow:payer", "hello", "--json")
+
+    said = interrupted_twice(shell, "approve", ran.json["request"]["id"], "--app", "slow:payer")
+
+    assert f"interrupted: {ran.json['execution_id']} is on record" in said
+    assert "pawl worker slow:payer" in said
 
 
 BESIDE = '''\

@@ -19,7 +19,7 @@ from pawl.tools.cli import apps, finding, rests
 from pawl.tools.cli.output import Misuse, as_json, err, out
 from pawl.tools.cli.record import Snapshot, snapshot
 from pawl.tools.cli.rests import Ways
-from pawl.tools.cli.running import end, go_on, json_object
+from pawl.tools.cli.running import end, go_on, interrupted, json_object
 from pawl.tools.cli.stores import opened, option
 from pawl.tools.cli.telling import Teller
 from pawl.tools.cli.words import compact, moment, plain, printable
@@ -161,7 +161,10 @@ def _continue(
     code.has(record)
     teller = Teller(quiet=where.json)
     teller.follow(record.execution_id)
-    rest = go_on(where.db, code.all(), teller, work)
+    try:
+        rest = go_on(where.db, code.all(), teller, work)
+    except KeyboardInterrupt:
+        interrupted([record.execution_id], Ways(option(where.db)), where.app)
     end(rest, teller, where.ways, where.json, asked)
 
 
@@ -182,7 +185,7 @@ def _tell_state(found: Snapshot, where: Where) -> None:
         for line, style in rests.lines(found.rest, where.ways):
             out(line, style)
     elif found.state == "running":
-        out("recorded; the process that runs it goes on")
+        out(f"recorded; the process that runs it {'stops it' if found.intent is not None else 'goes on'}")
     else:
         out("recorded; a host of the agent goes on with the run, within a second where one is at work")
         out(f"    go on  {where.ways.command('worker', 'MODULE')}")

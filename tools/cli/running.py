@@ -58,7 +58,7 @@ def run(wish: Wish, db: str, json: bool) -> None:
     try:
         rest = go_on(db, [agent], teller, start, trace=wish.trace)
     except KeyboardInterrupt:
-        _interrupted(started, Ways(option(db)), wish.app)
+        interrupted(started, Ways(option(db)), wish.app)
     end(rest, teller, Ways(option(db), f" --app {shlex.quote(wish.app)}"), json)
 
 
@@ -139,8 +139,9 @@ def json_object(text: str, option: str) -> dict[str, Any]:
     return value
 
 
-def _interrupted(started: list[str], ways: Ways, app: str) -> NoReturn:
-    if started:
-        err(f"\ninterrupted: {started[0]} is on record and goes on where a host adopts it:")
+def interrupted(started: Sequence[str], ways: Ways, app: str) -> NoReturn:
+    """Ctrl-C has come: say how to go on with what is on record, if anything is."""
+    for name in started:
+        err(f"\ninterrupted: {name} is on record and goes on where a host adopts it:")
         err(f"    {ways.command('worker', app)}")
     leave(INTERRUPTED)
