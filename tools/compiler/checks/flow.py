@@ -77,13 +77,14 @@ def helpless(subject: Subject) -> Found:
     """W19: a state that waits for an answer from outside, with no timer and no way to cancel it."""
     graph, scope = subject.graph, subject.scope
     stops = set(scope.stops) | {name for name in scope.events if name.startswith(_STOP_WORDS)}
+    words = listed(sorted(stops)) if stops else f"an event whose name begins with {_either(_STOP_WORDS)}"
     for name, state in graph.states.items():
         asks = state.kind is Kind.WAIT or (state.kind is Kind.PLAIN and (state.enter or state.effect))
         if asks and state.inside is None and state.after is None and not stops & graph.events_of[name]:
             yield (
                 state.at,
                 f"{quoted(name)} waits for the outside with no timer and no event that stops it; add `after`, or a row "
-                "on a stop event",
+                f"on {words}",
             )
 
 
@@ -114,6 +115,10 @@ def _row_at(graph: Graph, cycle: tuple[str, ...]) -> Position:
 def _is_trap(state: StateModel, graph: Graph) -> bool:
     ended = state.kind in (Kind.FINAL, Kind.HALT)
     return not ended and all(target == state.name for target in graph.written[state.name])
+
+
+def _either(words: tuple[str, ...]) -> str:
+    return f"{', '.join(map(quoted, words[:-1]))} or {quoted(words[-1])}"
 
 
 def _entry(subject: Subject) -> str:
