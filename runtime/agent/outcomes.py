@@ -69,7 +69,7 @@ class Outcomes(ToolBatch):
             record=command.record,
             draft=command.record,
             authority=Authority(command.owner, root.fence),
-            position=root.position,
+            position=admitted.position,
             answers=root.answers,
             barrier=None,
             held=True,

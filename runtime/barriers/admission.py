@@ -19,9 +19,10 @@ from pawl.runtime.store.port import Transaction
 
 @attrs.frozen
 class Admitted:
-    """What a committed admission answers: the agent as it stands after the claim."""
+    """What a committed admission answers: the agent as it stands after the claim, and where its journal stands."""
 
     root: AgentRoot
+    position: int
 
 
 class AlreadyStarted(PawlError):
@@ -75,10 +76,11 @@ class Admission:
         if self.context is not None:
             tx.contents.put(self.context)
         tx.executions.insert(record)
-        tx.journal.append(record.agent_id, root.position, (self.entry,))
-        root = replace(root, position=root.position + 1, revision=root.revision + 1)
+        position = tx.journal.position(record.agent_id)
+        tx.journal.append(record.agent_id, position, (self.entry,))
+        root = replace(root, revision=root.revision + 1)
         tx.agents.save(root)
-        return Admitted(root)
+        return Admitted(root, position + 1)
 
     def read_back(self, tx: Transaction) -> Reading:
         """Look for the execution. Another one under the same start id is for the caller to be told of again."""
@@ -90,7 +92,7 @@ class Admission:
             return Reading(Found.CONFLICT)
         if root.owner != self.owner:
             raise Fenced(root.owner)
-        return Reading(Found.COMMITTED, Admitted(root))
+        return Reading(Found.COMMITTED, Admitted(root, tx.journal.position(self.record.agent_id)))
 
 
 def same_start(earlier: ExecutionRecord, asked: ExecutionRecord) -> AlreadyStarted | IdConflict:

@@ -64,8 +64,9 @@ class Commit:
         root = tx.agents.get(self.record.agent_id)
         if root is None or (root.owner, root.fence) != (self._owner, self.authority.fence):
             raise Fenced(root.owner if root is not None else None)
-        if root.position != self.position:
-            raise StaleRevision(f"the journal is at {root.position}, this writer left it at {self.position}")
+        position = tx.journal.position(self.record.agent_id)
+        if position != self.position:
+            raise StaleRevision(f"the journal is at {position}, this writer left it at {self.position}")
         awaiting = may_wait(tx, self.record.execution_id, self.awaiting)
         if not tx.executions.save(self.record, self.before[0], awaiting):
             raise StaleRevision(f"execution {self.record.execution_id} is not at revision {self.before[0]} any more")
@@ -77,9 +78,10 @@ class Commit:
             tx.tools.put(self.tools)
         if self.receipts:
             tx.decisions.put(self.receipts)
-        root = self.after(root)
-        tx.agents.save(root)
-        return Written(root.position, root)
+        after = self.after(root)
+        if after != root:
+            tx.agents.save(after)
+        return Written(self.position + len(self.journal), after)
 
     @property
     def _owner(self) -> str | None:
@@ -90,7 +92,6 @@ class Commit:
         """The agent root as this commit leaves it."""
         return replace(
             root,
-            position=self.position + len(self.journal),
             revision=root.revision + self.bump,
             answers=root.answers + self.answers,
             owner=None if self.release else root.owner,
@@ -106,7 +107,7 @@ class Commit:
         if root.owner != self._owner and not (landed and self.release and root.owner is None):
             raise Fenced(root.owner)
         if landed:
-            return Reading(Found.COMMITTED, Written(root.position, root))
+            return Reading(Found.COMMITTED, Written(tx.journal.position(self.record.agent_id), root))
         if found is not None and (found.revision, found.token) == self.before:
             return Reading(Found.UNWRITTEN)
         return Reading(Found.CONFLICT)

@@ -158,7 +158,7 @@ def _command(
         Authority(owner, root.fence),
         after,
         (record.revision, record.token),
-        root.position,
+        tx.journal.position(record.agent_id),
         journal,
         release=True,
         bump=True,

@@ -69,7 +69,7 @@ def recovered(execution_id: str) -> Operation[Recovered]:
         tools = tuple(StoredTool(row, tx.contents.get(row.output) if row.output is not None else None) for row in rows)
         return Recovered(
             record=record,
-            position=root.position,
+            position=tx.journal.position(record.agent_id),
             answers=root.answers,
             input=tx.contents.get(record.input),
             output=tx.contents.get(record.result) if record.result is not None else None,

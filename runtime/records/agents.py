@@ -9,8 +9,8 @@ import attrs
 
 @attrs.frozen(slots=False)
 class AgentRoot:
-    """One logical agent. `position` is its last journal position, `answers` counts the recorded model answers of its
-    ended executions, `fence` rises with every claim of ownership.
+    """One logical agent. `answers` counts the recorded model answers of its ended executions, `fence` rises with every
+    claim of ownership. Where its journal stands, the journal itself knows.
     """
 
     agent_id: str
@@ -19,7 +19,6 @@ class AgentRoot:
     created_at: float
     status: Literal["open", "closed"] = "open"
     revision: int = 0
-    position: int = 0
     answers: int = 0
     owner: str | None = None
     fence: int = 0

@@ -271,7 +271,7 @@ def _write_everywhere(tx: Transaction) -> None:
     tx.executions.insert(an_execution())
     tx.journal.append("a", 0, [an_entry()])
     tx.contents.put(Content.of("half"))
-    tx.agents.save(an_agent(position=1))
+    tx.agents.save(an_agent(revision=1))
 
 
 def _nothing_of(store: Store, agent_id: str) -> None:

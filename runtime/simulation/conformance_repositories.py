@@ -42,7 +42,7 @@ class RepositoriesConformance(Conformance):
 
     def test_an_agent_is_read_as_it_was_saved_last(self, tmp_path: Path) -> None:
         """By id; inserting it again, or saving what is not there, is refused."""
-        changed = an_agent("a", owner="me", fence=3, position=9, revision=2, answers=4, status="closed")
+        changed = an_agent("a", owner="me", fence=3, revision=2, answers=4, status="closed")
         with self.opened(tmp_path) as store:
             done(store, lambda tx: tx.agents.insert(an_agent()))
             refusal(store, lambda tx: tx.agents.insert(an_agent()), AgentExists)

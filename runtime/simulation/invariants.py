@@ -94,7 +94,7 @@ class Invariants:
         after = ""
         while roots := tx.agents.list(after):
             for root in roots:
-                self._check_agent(tx, root.agent_id, root.position)
+                self._check_agent(tx, root.agent_id, tx.journal.position(root.agent_id))
             after = roots[-1].agent_id
 
     def _check_agent(self, tx: Transaction, agent_id: str, position: int) -> None:

@@ -166,10 +166,13 @@ class _Owners(_Repository):
 
 
 class _Journal(_Repository):
+    def position(self, agent_id: str) -> int:
+        return self._tables.heads.get(agent_id, 0)
+
     def append(self, agent_id: str, position: int, entries: Sequence[JournalEntry]) -> None:
         tables = self._tables
         _known_agent(tables, agent_id)
-        last = tables.heads.get(agent_id, 0)
+        last = self.position(agent_id)
         if last != position:
             raise StoreCorrupt(f"the journal of agent {agent_id!r} is at {last}, not at {position}")
         for place, entry in enumerate(entries, position + 1):
@@ -184,7 +187,7 @@ class _Journal(_Repository):
         tables.put(tables.heads, agent_id, position + len(entries))
 
     def read(self, agent_id: str, after: int = 0, limit: int = 1000) -> Sequence[JournalRecord]:
-        end = min(self._tables.heads.get(agent_id, 0), after + limit)
+        end = min(self.position(agent_id), after + limit)
         return [self._read(agent_id, position) for position in range(after + 1, end + 1)]
 
     def transcript(self, agent_id: str, execution_id: str | None = None, after: int = 0) -> Sequence[JournalRecord]:
@@ -192,7 +195,7 @@ class _Journal(_Repository):
         def visible(of: str) -> bool:
             return of == execution_id or _record(self._tables, of).status in VISIBLE
 
-        places = range(after + 1, self._tables.heads.get(agent_id, 0) + 1)
+        places = range(after + 1, self.position(agent_id) + 1)
         rows = [(place, self._tables.journal[agent_id, place]) for place in places]
         return [self._read(agent_id, place) for place, row in rows if row[0] in MESSAGE_KINDS and visible(row[1])]
 

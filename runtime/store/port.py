@@ -55,6 +55,9 @@ class Agents(Protocol):
 class Journal(Protocol):
     """Appended records, by agent, in contiguous positions from 1."""
 
+    def position(self, agent_id: str) -> int:
+        """The last position of an agent; 0 before the first record, and for an agent that is not there."""
+
     def append(self, agent_id: str, position: int, entries: Sequence[JournalEntry]) -> None:
         """Append after `position`, with their contents. Raises StoreCorrupt when `position` is not the last one,
         AgentNotFound, ExecutionNotFound (insert the execution first), WrongAgent (it is another's)."""

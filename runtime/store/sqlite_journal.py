@@ -62,15 +62,27 @@ class SqliteJournal:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
+    def position(self, agent_id: str) -> int:
+        """The last position of an agent; 0 before the first record, and for an agent that is not there."""
+        agent = self._rows.known_agent(agent_id)
+        return 0 if agent is None else self._last(agent)
+
+    def _last(self, agent: int) -> int:
+        last = self._rows.heads.get(agent)
+        if last is None:
+            (found,) = self._rows.execute("SELECT max(position) FROM journal WHERE agent = ?", (agent,)).fetchone()
+            last = self._rows.heads[agent] = found or 0
+        return last
+
     def append(self, agent_id: str, position: int, entries: Sequence[JournalEntry]) -> None:
         """Append after `position`, with their contents. Raises StoreCorrupt when `position` is not the last one,
         AgentNotFound, ExecutionNotFound, WrongAgent.
         """
         rows = self._rows
         agent = rows.agent(agent_id)
-        (last,) = rows.execute("SELECT max(position) FROM journal WHERE agent = ?", (agent,)).fetchone()
-        if (last or 0) != position:
-            raise StoreCorrupt(f"the journal of agent {agent_id!r} is at {last or 0}, not at {position}")
+        last = self._last(agent)
+        if last != position:
+            raise StoreCorrupt(f"the journal of agent {agent_id!r} is at {last}, not at {position}")
         for place, entry in enumerate(entries, position + 1):
             content = None if entry.content is None else content_row(rows, entry.content)
             meta = encode_json(entry.meta, "journal.meta") if entry.meta else None
@@ -81,6 +93,7 @@ class SqliteJournal:
                 "INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (agent, place, execution, entry.kind.value, entry.at, content, meta),
             )
+            rows.heads[agent] = place
 
     def read(self, agent_id: str, after: int = 0, limit: int = 1000) -> Sequence[JournalRecord]:
         """Records after a position, in order, bodies included."""

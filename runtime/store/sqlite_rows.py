@@ -21,12 +21,15 @@ class Rows:
         """By id: the row numbers of the execution and of its agent."""
         self.contents: dict[bytes, int] = {}
         """By digest."""
+        self.heads: dict[int, int] = {}
+        """By the row number of an agent: where its journal stands."""
 
     def forget(self) -> None:
         """Start anew."""
         self.agents.clear()
         self.executions.clear()
         self.contents.clear()
+        self.heads.clear()
 
     def agent(self, agent_id: str) -> int:
         """The row number of an agent. Raises AgentNotFound."""

@@ -45,9 +45,9 @@ def owned(store: MemoryStore, expires_at: float | None) -> AgentRoot:
 
 
 def test_an_agent_that_nobody_owns_is_claimed_under_a_new_fence(store: MemoryStore) -> None:
-    done(store, lambda tx: tx.agents.insert(an_agent(position=3)))
+    done(store, lambda tx: tx.agents.insert(an_agent(answers=3)))
     claimed = done(store, claim("a", "me", NOW, alive))
-    assert claimed == an_agent(position=3, owner="me", fence=1)
+    assert claimed == an_agent(answers=3, owner="me", fence=1)
     assert done(store, lambda tx: tx.agents.get("a")) == claimed
 
 

@@ -33,15 +33,15 @@ def begin(tx):
         tx.executions.insert(an_execution(f"e-{agent_id}", agent_id))
 
 def step(tx):
-    root = tx.agents.get(agent_id)
+    root, position = tx.agents.get(agent_id), tx.journal.position(agent_id)
     record = tx.executions.get(f"e-{agent_id}")
-    assert record.revision == root.position, (record.revision, root.position)
-    content = Content.of(f"{agent_id} {root.position + 1}")
+    assert record.revision == root.answers == position, (record.revision, root.answers, position)
+    content = Content.of(f"{agent_id} {position + 1}")
     entry = JournalEntry(JournalKind.TOOL_RESULT, record.execution_id, 1.0, content)
-    tx.journal.append(agent_id, root.position, [entry])
-    tx.agents.save(replace(root, position=root.position + 1))
+    tx.journal.append(agent_id, position, [entry])
+    tx.agents.save(replace(root, answers=root.answers + 1))
     assert tx.executions.save(replace(record, revision=record.revision + 1), record.revision)
-    return root.position + 1
+    return position + 1
 
 def answered(answer):
     assert isinstance(answer, Committed), answer
@@ -79,9 +79,9 @@ def check(path: Path, agent_id: str) -> int:
     connection.close()
     assert root is not None
     assert record is not None
-    assert [entry.body for entry in journal] == [f"{agent_id} {number}" for number in range(1, root.position + 1)]
-    assert record.revision == root.position
-    return root.position
+    assert [entry.body for entry in journal] == [f"{agent_id} {number}" for number in range(1, root.answers + 1)]
+    assert record.revision == root.answers
+    return root.answers
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
