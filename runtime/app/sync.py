@@ -16,6 +16,7 @@ from pawl.runtime.execution.keeper import Trace
 from pawl.runtime.execution.listeners import Listener, OnListenerError
 from pawl.runtime.records.approvals import Decision, Receipt
 from pawl.runtime.records.errors import RuntimeClosed
+from pawl.runtime.records.events import Event
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.rests import Outcome, Rest
@@ -83,6 +84,10 @@ class Execution:
         """Wait through rests, until the run has ended."""
         return self._thread.call(self._inner.terminal())
 
+    def history(self, after: int = 0) -> Sequence[Event]:
+        """See pawl.Execution.history."""
+        return self._thread.call(self._inner.history(after))
+
     def __repr__(self) -> str:
         return repr(self._inner)
 
@@ -122,6 +127,9 @@ class AgentHandle:
     def close(self) -> None:
         """Take no new runs."""
         self._thread.call(self._inner.close())
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
 
 
 class Runtime:
