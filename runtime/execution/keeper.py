@@ -51,7 +51,7 @@ from pawl.runtime.execution.waiting import Waiting
 from pawl.runtime.execution.work import Permit, Post, Workshop
 from pawl.runtime.fsm.step import explain
 from pawl.runtime.llm.port import Provider
-from pawl.runtime.loop.environment import AsyncioEnvironment, Cancellable, Environment
+from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.loop.inbox import Inbox
 from pawl.runtime.loop.outbox import Outbox
 from pawl.runtime.records.errors import OutcomeUnknown
@@ -91,11 +91,8 @@ class Keeper:
         self.environment, self.store, self.lease, self.listeners = environment, store, lease, listeners
         self.registry = Registry()
         self.waiting = Waiting(environment)
-        patience = environment.patience if isinstance(environment, AsyncioEnvironment) else None
         self.outbox = Outbox(store, environment.wake, lambda: self.inbox.draining)
-        self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(
-            environment, self._handle, patience, self._answer_is_due, self.outbox.flush
-        )
+        self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(environment, self._handle, self.outbox.flush)
         self.read_again: Callable[[str], None] = _nobody
         self.dropped: dict[str, int] = {}
         self._provider, self._trace = provider, trace
@@ -193,14 +190,6 @@ class Keeper:
         if live is None or live.session != mail.message.session:
             return self._count(mail.message.event)
         return self._follow(mail.execution_id, self._decide(live, mail.message))
-
-    def _answer_is_due(self) -> bool:
-        """Whether the only execution here waits for the store; several wait better together."""
-        if len(self._lives) != 1:
-            return False
-        (live,) = self._lives.values()
-        contexts = (live.invocation, *(child.invocation for child in live.children.values()))
-        return any(context.unanswered for context in contexts)
 
     def _decide(self, live: Live, message: Message) -> Decision:
         try:

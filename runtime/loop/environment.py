@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
-from pawl.runtime.loop.patience import Patience
 from pawl.runtime.loop.pool import Job, OffloadPool
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.store import process
@@ -74,9 +73,6 @@ class AsyncioEnvironment:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._context = contextvars.copy_context()
-        # The loop's own list of what is ready; a loop that does not show it is never thought idle.
-        ready = getattr(self._loop, "_ready", (None,))
-        self.patience = Patience(lambda: not ready)
         self._pool = OffloadPool(workers, backlog)
         self._tasks: set[asyncio.Task[Any]] = set()
 

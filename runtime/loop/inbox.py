@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from pawl.runtime.loop.environment import Environment
-from pawl.runtime.loop.patience import Patience
 
 M = TypeVar("M")
 
@@ -18,20 +17,14 @@ _log = logging.getLogger("pawl.loop")
 class Inbox(Generic[M]):
     """Messages from any thread; `handle` gets them on the loop and awaits nothing.
 
-    A batch of answers from the store's thread wakes the loop once. Where a message is to be expected `soon`, the loop
-    may wait for it with `patience` instead. `handled` is called whenever nothing is left to handle.
+    A batch of answers from the store's thread wakes the loop once. `handled` is called whenever nothing is left to
+    handle.
     """
 
     def __init__(
-        self,
-        environment: Environment,
-        handle: Callable[[M], None],
-        patience: Patience | None = None,
-        soon: Callable[[], bool] = lambda: False,
-        handled: Callable[[], None] = lambda: None,
+        self, environment: Environment, handle: Callable[[M], None], handled: Callable[[], None] = lambda: None
     ) -> None:
         self._environment, self._handle, self._handled = environment, handle, handled
-        self._patience, self._soon = patience, soon
         self._messages: deque[M] = deque()
         self._awake = False
         self._closed = False
@@ -51,8 +44,6 @@ class Inbox(Generic[M]):
         if self._closed:
             return False
         self._messages.append(message)
-        if self._patience is not None and self._patience.tell():
-            return True
         # Two threads may both see False here and wake the loop twice: harmless. Neither can miss a wake-up, because
         # `_drain` clears the flag before it looks at the messages.
         if not self._awake:
@@ -63,13 +54,13 @@ class Inbox(Generic[M]):
                 return False
         return True
 
-    def _drain(self, *, again: bool = False) -> None:
+    def _drain(self) -> None:
         assert not self._draining, "the loop was re-entered while it was handling a message"
         self._awake = False
         self._draining = True
         try:
             self.deepest = max(self.deepest, len(self._messages))
-            while self._messages or self._more(again):
+            while self._messages or self._more():
                 message = self._messages.popleft()
                 try:
                     self._handle(message)
@@ -78,22 +69,9 @@ class Inbox(Generic[M]):
         finally:
             self._draining = False
 
-    def _more(self, again: bool) -> bool:
-        """Wait for what is expected soon; where the loop has other things to do, look once `again` after those."""
+    def _more(self) -> bool:
         self._handled()
-        if self._messages:
-            return True
-        patience = self._patience
-        if patience is None or not self._soon() or not (again or patience.worthwhile()):
-            return False
-        if patience.idle():
-            return patience.wait(self._messages.__len__)
-        if not again:
-            self._environment.wake(self._look_again)
-        return False
-
-    def _look_again(self) -> None:
-        self._drain(again=True)
+        return bool(self._messages)
 
     def close(self) -> None:
         """Take nothing more; what is queued is dropped."""
