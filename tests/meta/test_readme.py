@@ -35,6 +35,7 @@ def test_the_machine_of_ones_own_compiles_and_runs(tmp_path: Path) -> None:
     (tmp_path / "door.yaml").write_text(YAML[0], encoding="utf-8")
     (tmp_path / "door_context.py").write_text(PYTHON[1], encoding="utf-8")
 
+    _run(tmp_path, "-m", "pawl.tools.cli.main", "check", "door.yaml", "--strict")
     _run(tmp_path, "-m", "pawl.tools.cli.main", "generate", "door.yaml", "--out", ".")
 
     assert _run(tmp_path, "door_context.py").splitlines()[:2] == ["closed", "open 1"]
