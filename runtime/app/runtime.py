@@ -154,7 +154,7 @@ class Runtime:
             self._providers[agent.name] = resolve_provider(agent.model)[0]
         return self._providers[agent.name]
 
-    def _listener_failed(self, event: Event, error: Exception) -> None:
+    def _listener_failed(self, event: Event, error: BaseException) -> None:
         stop = Stop("listener", error_info(error))
 
         def fail() -> None:

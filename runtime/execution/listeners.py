@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import Literal
 
+from pawl.runtime.agent.approval import is_async
+from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.events import Event
 
 _log = logging.getLogger("pawl.events")
@@ -20,7 +22,7 @@ class Listeners:
     def __init__(self, on_error: OnListenerError = "report") -> None:
         self._listeners: list[Listener] = []
         self._on_error = on_error
-        self.failed: Callable[[Event, Exception], None] = lambda *_: None
+        self.failed: Callable[[Event, BaseException], None] = lambda *_: None
         self.failures = 0
 
     @property
@@ -29,7 +31,12 @@ class Listeners:
         return bool(self._listeners)
 
     def add(self, listener: Listener) -> Callable[[], None]:
-        """Add a listener; call the result to take it away again."""
+        """Add a listener; call the result to take it away again. Raises InvalidArguments for what cannot be one."""
+        if not callable(listener) or is_async(listener):
+            raise InvalidArguments(
+                f"a listener is a plain function of an Event, which is called on the loop, not {listener!r:.80}; "
+                "let it put the event into a queue, or make a task of what has to be awaited"
+            )
         self._listeners.append(listener)
 
         def remove() -> None:
@@ -43,7 +50,9 @@ class Listeners:
         for listener in tuple(self._listeners):
             try:
                 listener(event)
-            except Exception as error:
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # CancelledError, say, out of a future that it looked at
                 self.failures += 1
                 _log.exception("a listener raised at '%s' of execution %s", event.kind, event.execution_id)
                 self._listeners.remove(listener)

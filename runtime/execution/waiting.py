@@ -17,9 +17,15 @@ class Waiting:
         self._starts: dict[str, asyncio.Future[None]] = {}
         self._rests: dict[str, list[asyncio.Future[Rest]]] = {}
         self._answering: dict[str, asyncio.Future[Rest]] = {}
+        self._over: Exception | None = None
 
     def start(self, execution_id: str) -> asyncio.Future[None]:
-        """A future that is done when the admission has committed, and fails when it was refused."""
+        """A future that is done when the admission has committed, and fails when it was refused.
+
+        Raises what `fail_all` was given: nothing is started after that.
+        """
+        if self._over is not None:
+            raise self._over
         future: asyncio.Future[None] = self._environment.future()
         future.add_done_callback(_retrieved)
         self._starts[execution_id] = future
@@ -33,6 +39,9 @@ class Waiting:
         """A future of the execution's next rest; `answering` when the caller's own answer leads there."""
         future: asyncio.Future[Rest] = self._environment.future()
         future.add_done_callback(_retrieved)
+        if self._over is not None:
+            future.set_exception(self._over)
+            return future
         self._rests.setdefault(execution_id, []).append(future)
         if answering:
             self._answering[execution_id] = future
@@ -64,7 +73,8 @@ class Waiting:
                 future.set_result(rest)
 
     def fail_all(self, error: Exception) -> None:
-        """Nothing more will come."""
+        """Nothing more will come, neither to who waits nor to who would wait from now on."""
+        self._over = error
         for execution_id in [*self._rests, *self._starts]:
             self.settle(execution_id, None, error)
 
