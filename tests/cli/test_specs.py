@@ -312,6 +312,22 @@ def test_check_tells_warnings_and_what_was_compared_and_passes(pawl: Pawl) -> No
     assert ran.out.endswith("1 spec, 0 errors, 0 warnings\n")
 
 
+def test_one_cell_is_not_counted_as_cells(pawl: Pawl) -> None:
+    pawl.write("once.yaml", ONCE)
+
+    assert "once: 1 cell compared with pytransitions" in pawl("check", "once.yaml").out
+
+
+ONCE = """\
+pawl: 1
+machine: once
+version: 1
+states: {before: {initial: true}, after: {final: true}}
+events: {go: {}}
+transitions: [{from: before, on: go, to: after}]
+"""
+
+
 def test_strict_makes_warnings_count(pawl: Pawl) -> None:
     pawl.write("light.yaml", SPEC.replace("events: {", "guards: {spare: Never asked.}\nevents: {"))
 

@@ -50,7 +50,7 @@ def _cross_check(work: Work, model: MachineModel) -> CrossCheck | None:
 def _summary(work: Work, checked: dict[str, CrossCheck], warnings: int) -> None:
     for name, result in checked.items():
         differ = f"{len(result.differences)} differ" if result.differences else "no difference"
-        out(f"{name}: {result.cells} cells compared with pytransitions in {result.answers} ways, {differ}")
+        out(f"{name}: {_count(result.cells, 'cell')} compared with pytransitions in {result.answers} ways, {differ}")
     errors = len(work.compiled.errors)
     counts = f"{_count(len(work.specs.files), 'spec')}, {_count(errors, 'error')}, {_count(warnings, 'warning')}"
     out(counts, "green" if work.ok else "red")
