@@ -158,9 +158,7 @@ class Runtime:
         stop = Stop("listener", error_info(error))
 
         def fail() -> None:
-            live = self._keeper.live(event.execution_id)
-            if live is not None:
-                self._keeper.deliver(live, "application_callback_failed", stop)
+            self._keeper.deliver(event.execution_id, "application_callback_failed", stop)
 
         self._keeper.inbox.post(fail)
 

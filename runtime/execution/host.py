@@ -324,11 +324,7 @@ class Host:
 
     def stop_live(self, execution_id: str) -> bool:
         """Tell a live session of an intent that is on record. False when the execution is not run here."""
-        live = self.keeper.live(execution_id)
-        if live is None:
-            return False
-        self.keeper.deliver(live, "cancel_requested", Stop("cancel"))
-        return True
+        return self.keeper.deliver(execution_id, "cancel_requested", Stop("cancel"))
 
     async def reload(self, execution_id: str) -> None:
         """Read the store again for an execution that was closed here, and go on from what it says.
@@ -337,24 +333,27 @@ class Host:
         Superseded when it was taken over, StoreUnavailable.
         """
         live = self.keeper.live(execution_id)
-        if live is None or execution_id in self._reloading:
-            raise NotSuspended(f"execution {execution_id} is not closed in this process")
+        if live is None or not self.closed(execution_id):
+            raise _not_closed(execution_id)
         if not self.keeper.can(live, "reload"):
             raise OutcomeUnknown(
                 f"execution {execution_id} cannot be read again yet: something that it started has not ended"
             )
         self._reloading.add(execution_id)
         try:
-            self.keeper.deliver(live, "reload", await self._read_again(live))
+            found = await self._read_again(live)
+            reloaded = self.keeper.deliver(execution_id, "reload", found)
         except SupersededError as error:
             owner = ErrorInfo("Superseded", error.owner or "")
-            self.keeper.deliver(live, "ownership_lost", Stop("lost", owner))
+            self.keeper.deliver(execution_id, "ownership_lost", Stop("lost", owner))
             raise
         except PawlError as error:
             self.keeper.waiting.settle(execution_id, None, error)
             raise
         finally:
             self._reloading.discard(execution_id)
+        if not reloaded:  # it moved on while the store was read
+            raise _not_closed(execution_id)
 
     async def _read_again(self, live: Live) -> Recovered:
         name, before = live.execution_id, live.invocation.authority
@@ -386,6 +385,10 @@ class Host:
                 f"execution {execution_id} is closed in this process, what was written is not known; "
                 "`reload` reads the store again, and so does a new process"
             )
+
+
+def _not_closed(execution_id: str) -> NotSuspended:
+    return NotSuspended(f"execution {execution_id} is not closed in this process, so there is nothing to reload")
 
 
 def replace_authority(found: Recovered, authority: Authority) -> Recovered:

@@ -139,9 +139,8 @@ class Keeper:
 
     def resume(self, invocation: AgentInvocation, state: State, event: str, payload: object) -> None:
         """A new session at the wait state where the last one ended, and what was brought to it."""
-        live = Live(state, invocation)
-        self._install(live)
-        self.deliver(live, event, payload)
+        self._install(Live(state, invocation))
+        self.deliver(invocation.execution_id, event, payload)
 
     def _install(self, live: Live) -> None:
         self._lives[live.execution_id] = live
@@ -176,12 +175,17 @@ class Keeper:
     def _post(self, call: Callable[[], None]) -> None:
         self.inbox.post(call)
 
-    def deliver(self, live: Live, event: str, payload: object, child: str | None = None) -> Decision:
-        """Bring an event to a session now, from the loop itself. The decision tells whether it was refused."""
-        message = Message(live.session, event, payload, self.environment.now(), child)
-        decision = self._decide(live, message)
-        self._follow(live.execution_id, decision)
-        return decision
+    def deliver(self, execution_id: str, event: str, payload: object) -> bool:
+        """Bring an event to an execution as it stands now, from the loop itself.
+
+        False when it is not run here, or when its table refuses the event: nothing has changed then.
+        """
+        live = self._lives.get(execution_id)
+        if live is None:
+            return False
+        decision = self._decide(live, Message(live.session, event, payload, self.environment.now()))
+        self._follow(execution_id, decision)
+        return decision.refused is None
 
     def _handle(self, mail: Mail | Callable[[], None]) -> None:
         if not isinstance(mail, Mail):

@@ -19,6 +19,7 @@ from pawl import (
     Suspended,
     call,
     calls,
+    hang,
     scripted,
     tool,
 )
@@ -161,6 +162,17 @@ def test_only_what_was_closed_here_is_reloaded() -> None:
             process.do(process.runtime.reload(rest.execution_id))
 
 
+def test_a_run_that_goes_on_here_is_not_reloaded() -> None:
+    agent = Agent(name="a", model=scripted([hang()]))
+    with World(agent) as world:
+        process = world.open()
+        execution = process.do(process.runtime.start(agent, "go"))
+        fence = world.root("a").fence
+        with pytest.raises(NotSuspended, match="not closed"):
+            process.do(process.runtime.reload(execution.id))
+        assert world.root("a").fence == fence
+
+
 def test_a_reload_finds_an_outcome_that_had_landed() -> None:
     agent = adder()
     with World(agent, faults=[Fault("outcome#1", "lose_reply_committed"), Fault("read:outcome#1", "hold")]) as world:
@@ -170,7 +182,8 @@ def test_a_reload_finds_an_outcome_that_had_landed() -> None:
         live = process.runtime._host.keeper.live(execution.id)
         assert live is not None
         assert str(live.state) == "settling.reconciling"
-        process.runtime._host.keeper.deliver(live, "internal_error", RuntimeError("a fault of the machine room"))
+        error = RuntimeError("a fault of the machine room")
+        process.runtime._host.keeper.deliver(execution.id, "internal_error", error)
         with pytest.raises(OutcomeUnknown):
             process.do(execution)
         with pytest.raises(OutcomeUnknown, match="has not ended"):
