@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pawl.runtime.app.agents import AgentHandle
     from pawl.runtime.app.execution import Execution
     from pawl.runtime.app.runtime import Runtime
+    from pawl.runtime.fsm.errors import MachineError, SnapshotMismatch, StepFailed, UnhandledEvent
     from pawl.runtime.fsm.session import Session
     from pawl.runtime.fsm.snapshot import Snapshot
     from pawl.runtime.llm.port import ModelRequest, Provider, ToolSpec
@@ -120,6 +121,7 @@ __all__ = [
     "IdConflict",
     "InvalidArguments",
     "IterationsExhausted",
+    "MachineError",
     "MalformedModelAnswer",
     "Message",
     "ModelAnswer",
@@ -139,9 +141,11 @@ __all__ = [
     "SchemaTooNew",
     "Session",
     "Snapshot",
+    "SnapshotMismatch",
     "SpecMismatch",
     "StaleRequest",
     "StaleRevision",
+    "StepFailed",
     "StoreCorrupt",
     "StoreError",
     "StoreReadOnly",
@@ -153,6 +157,7 @@ __all__ = [
     "ToolContext",
     "ToolError",
     "ToolSpec",
+    "UnhandledEvent",
     "UnknownSubject",
     "Unresolved",
     "Usage",
@@ -177,6 +182,10 @@ _EXPORTS = {
     "AgentHandle": "pawl.runtime.app.agents",
     "Execution": "pawl.runtime.app.execution",
     "Runtime": "pawl.runtime.app.runtime",
+    "MachineError": "pawl.runtime.fsm.errors",
+    "SnapshotMismatch": "pawl.runtime.fsm.errors",
+    "StepFailed": "pawl.runtime.fsm.errors",
+    "UnhandledEvent": "pawl.runtime.fsm.errors",
     "Session": "pawl.runtime.fsm.session",
     "Snapshot": "pawl.runtime.fsm.snapshot",
     "ModelRequest": "pawl.runtime.llm.port",
