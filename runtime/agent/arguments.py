@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -84,8 +85,7 @@ def parse_object(raw_json: object) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise Mismatch(f"the name {twice!r:.60} is given twice in one object")
     return made
 
