@@ -98,7 +98,7 @@ class Keeper:
         self._provider, self._trace = provider, trace
         self._lives: dict[str, Live] = {}
         self._leaves: dict[str, Leave] = {}
-        self._timers: dict[tuple[str, str | None, str], Cancellable] = {}
+        self._timers: dict[str, dict[tuple[str | None, str], Cancellable]] = {}
         self._workshop = Workshop(environment, deps)
 
     def live(self, execution_id: str) -> Live | None:
@@ -208,19 +208,18 @@ class Keeper:
         self._lives[execution_id] = decision.live
         if decision.dropped is not None:
             self._count(decision.dropped)
-        self._show(execution_id, decision.moves)
+        if self._trace is not None:
+            self._show(execution_id, decision.moves, self._trace)
         for effect in decision.effects:
             try:
                 self._perform(decision.live, effect)
             except Exception as error:
                 self._not_performed(decision.live, effect, error)
 
-    def _show(self, execution_id: str, moves: Sequence[Move]) -> None:
-        if self._trace is None:
-            return
+    def _show(self, execution_id: str, moves: Sequence[Move], trace: Trace) -> None:
         try:
             for move in moves:
-                self._trace(execution_id, move)
+                trace(execution_id, move)
         except Exception:
             _log.exception("the trace raised and is not called any more")
             self._trace = None
@@ -253,9 +252,7 @@ class Keeper:
             case ArmTimer():
                 self._arm(live, effect)
             case DisarmTimer(child, state):
-                timer = self._timers.pop((live.session, child, state), None)
-                if timer is not None:
-                    timer.cancel()
+                self._disarm(live.session, (child, state))
             case Emit(event):
                 self.listeners.tell(event)
             case Begun():
@@ -350,16 +347,19 @@ class Keeper:
         self.environment.offload(lambda: self.store.read(operation), loaded)
 
     def _arm(self, live: Live, timer: ArmTimer) -> None:
-        key, post = (live.session, timer.child, timer.state), self._poster(live)
+        session, key, post = live.session, (timer.child, timer.state), self._poster(live)
 
         def due() -> None:
-            if self._timers.pop(key, None) is not None:
+            if self._timers.get(session, {}).pop(key, None) is not None:
                 post(timer.event, None, timer.child, None)
 
-        earlier = self._timers.pop(key, None)
-        if earlier is not None:
-            earlier.cancel()
-        self._timers[key] = self.environment.later(timer.seconds, due)
+        self._disarm(session, key)
+        self._timers.setdefault(session, {})[key] = self.environment.later(timer.seconds, due)
+
+    def _disarm(self, session: str, key: tuple[str | None, str]) -> None:
+        timer = self._timers.get(session, {}).pop(key, None)
+        if timer is not None:
+            timer.cancel()
 
     # rest ---------------------------------------------------------------------------------------------------
 
@@ -382,8 +382,8 @@ class Keeper:
     def _forget(self, live: Live) -> None:
         self._lives.pop(live.execution_id, None)
         self._leaves.pop(live.session, None)
-        for key in [key for key in self._timers if key[0] == live.session]:
-            self._timers.pop(key).cancel()
+        for timer in self._timers.pop(live.session, {}).values():
+            timer.cancel()
 
 
 def _nobody(_: str) -> None:
