@@ -50,6 +50,7 @@ from pawl.runtime.execution.registry import Registry
 from pawl.runtime.execution.waiting import Waiting
 from pawl.runtime.execution.work import Permit, Post, Workshop
 from pawl.runtime.fsm.step import explain
+from pawl.runtime.fsm.table import Kind
 from pawl.runtime.llm.port import Provider
 from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.loop.inbox import Inbox
@@ -108,7 +109,7 @@ class Keeper:
     def closed(self, execution_id: str) -> bool:
         """Whether the execution was closed here: nothing of it moves until it is reloaded."""
         live = self._lives.get(execution_id)
-        return live is not None and live.state is State.RECOVERY_REQUIRED
+        return live is not None and _halted(live)
 
     def can(self, live: Live, event: str) -> bool:
         """Whether the tables have a row for `event` that would change something now."""
@@ -123,7 +124,7 @@ class Keeper:
     @property
     def moving(self) -> bool:
         """Whether anything here is on its way to a rest."""
-        return any(live.state is not State.RECOVERY_REQUIRED for live in self._lives.values())
+        return any(not _halted(live) for live in self._lives.values())
 
     @property
     def busy(self) -> bool:
@@ -384,6 +385,10 @@ class Keeper:
         self._leaves.pop(live.session, None)
         for timer in self._timers.pop(live.session, {}).values():
             timer.cancel()
+
+
+def _halted(live: Live) -> bool:
+    return MACHINE.state[live.state].kind is Kind.HALT
 
 
 def _nobody(_: str) -> None:
