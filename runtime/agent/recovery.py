@@ -16,6 +16,7 @@ from pawl.runtime.agent.payloads import ProbeAnswer, Recovered, Resolved, Stop
 from pawl.runtime.agent.suspension import Approvals
 from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.barriers.answers import BarrierAnswer
+from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.resolve import MODEL, resolve_model, resolve_tool
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.frozen import replace
@@ -263,12 +264,12 @@ class Recovery(Outcomes, Approvals, Calls):
         """The answer is on record; the batch sees it as if the call itself had said so."""
         assert self.barrier is not None
         command = self.barrier.command
+        assert isinstance(command, Commit)
         context, effects = self.applied(payload)
-        assert isinstance(context, Recovery)
         transcript = (context.transcript or Transcript()).grown(context.unsaid)
         batch = context.batch
-        for row in command.tools:  # type: ignore[attr-defined]
+        body = command.contents[0].body if command.contents else None
+        for row in command.tools:
             if batch is not None:
-                body = command.contents[0].body if command.contents else None  # type: ignore[attr-defined]
                 batch = batch.with_row(row, body)
         return replace(context, transcript=transcript, unsaid=(), batch=batch), effects
