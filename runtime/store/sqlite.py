@@ -14,10 +14,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
+import attrs
+
 from pawl.runtime.records.errors import InvalidArguments, RuntimeClosed, StoreError, StoreUnavailable
 from pawl.runtime.store.answers import Answer, Unavailable
 from pawl.runtime.store.port import Operation, StoreInfo
-from pawl.runtime.store.sqlite_connect import SCHEMA, Connect, Place, Synchronous, connect
+from pawl.runtime.store.sqlite_connect import SCHEMA, Connect, Identity, Place, Synchronous, connect
 from pawl.runtime.store.sqlite_errors import translated
 from pawl.runtime.store.sqlite_group import GroupWriter
 from pawl.runtime.store.sqlite_transaction import SqliteTransaction
@@ -27,6 +29,15 @@ T = TypeVar("T")
 
 IDLE_READERS = 4
 """How many reading connections are kept for the next reader."""
+
+
+@attrs.frozen
+class _Reader:
+    """A connection that reads, and which file."""
+
+    connection: sqlite3.Connection
+    transaction: SqliteTransaction
+    identity: Identity | None
 
 
 class SqliteStore:
@@ -54,7 +65,7 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._worker: Worker | None = None
         self._closed = False
-        self._readers: list[tuple[sqlite3.Connection, SqliteTransaction]] = []
+        self._readers: list[_Reader] = []
 
     @property
     def info(self) -> StoreInfo:
@@ -95,9 +106,10 @@ class SqliteStore:
         if self._worker is None:
             raise self._not_open()
         try:
-            connection, transaction = self._reader()
+            reader = self._reader()
         except sqlite3.Error as error:
             raise _named(self._place, error) from error
+        connection, transaction = reader.connection, reader.transaction
         try:
             connection.execute("BEGIN")
             transaction.renew()
@@ -105,35 +117,41 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise _named(self._place, error) from error
         finally:
-            self._keep(connection, transaction)
+            self._keep(reader)
 
     def close(self) -> None:
         """Answer what was submitted, move the log into the file, close. Idempotent."""
         with self._lock:
             self._closed = True
             readers, self._readers = self._readers, []
-            for connection, _ in readers:
+            for reader in readers:
                 with suppress(sqlite3.Error):
-                    connection.close()
+                    reader.connection.close()
         if self._worker is not None:
             self._worker.stop()
 
-    def _reader(self) -> tuple[sqlite3.Connection, SqliteTransaction]:
+    def _reader(self) -> _Reader:
+        """One that reads the file that stands at the path now, which is not always the one that was opened first."""
+        identity = self._place.identity()
         with self._lock:
             if self._closed:
                 raise self._not_open()
-            if self._readers:
-                return self._readers.pop()
+            while self._readers:
+                reader = self._readers.pop()
+                if reader.identity == identity:
+                    return reader
+                reader.connection.close()
         connection = self._place.reader()
-        return connection, SqliteTransaction(connection)
+        return _Reader(connection, SqliteTransaction(connection), identity)
 
-    def _keep(self, connection: sqlite3.Connection, transaction: SqliteTransaction) -> None:
+    def _keep(self, reader: _Reader) -> None:
+        connection = reader.connection
         with suppress(sqlite3.Error):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
         with self._lock:
             if not self._closed and len(self._readers) < IDLE_READERS and not connection.in_transaction:
-                self._readers.append((connection, transaction))
+                self._readers.append(reader)
                 return
         connection.close()
 

@@ -27,6 +27,9 @@ Synchronous: TypeAlias = Literal["FULL", "NORMAL"]
 Connect: TypeAlias = Callable[[str, float], sqlite3.Connection]
 """(file URI, busy timeout in seconds) → a connection in autocommit mode. The place to put faults in a test."""
 
+Identity: TypeAlias = "tuple[int, int]"
+"""Device and number of a file: of the file itself, whatever path it stands at."""
+
 SCHEMA: Final = 1
 """The version of the tables, in `PRAGMA user_version`: raised with every migration."""
 
@@ -68,6 +71,14 @@ class Place:
             raise StoreReadOnly(
                 f"the folder {folder} is read-only, and SQLite's log lives beside the file; make it writable"
             )
+
+    def identity(self) -> Identity | None:
+        """Which file stands at the path now; None when there is none, or none that may be looked at."""
+        try:
+            stat = os.stat(self.path)
+        except OSError:
+            return None
+        return stat.st_dev, stat.st_ino
 
     def create(self) -> sqlite3.Connection:
         """A connection that writes, to a file that is made or brought up to date where it has to be.

@@ -54,6 +54,7 @@ class GroupWriter:
     def __init__(self, place: Place, connection: sqlite3.Connection) -> None:
         self._place = place
         self._connection: sqlite3.Connection | None = connection
+        self._identity = place.identity()
         self._transaction = SqliteTransaction(connection)
         self._savepoints: Database | None = None
         self._in_doubt = False
@@ -77,7 +78,12 @@ class GroupWriter:
 
     def begin(self) -> None:
         """Take the write lock, on a new connection if there is none. Raises what SQLite and `Place` raise."""
+        if self._connection is not None and self._identity != self._place.identity():
+            # Somebody deleted it, or put a backup in its place. What is written into the old one now is never read
+            # again, and in the new one others may own what is owned here: the fence has to be asked there.
+            self._drop()
         if self._connection is None:
+            self._identity = self._place.identity()
             self._connection = self._place.writer()
             self._transaction = SqliteTransaction(self._connection)
         if self._in_doubt:
