@@ -85,7 +85,7 @@ class Workshop:
         def call() -> Any:
             return provider().complete(request)
 
-        self._act(name, permit, True, call, call, ended)
+        _Act(self, name, permit, True, call, ended).go()
 
     # tools --------------------------------------------------------------------------------------------------
 
@@ -116,15 +116,8 @@ class Workshop:
             gone = ToolError(f"there is no tool {row.tool!r} any more; nothing was run")
             self._environment.later(0.0, partial(ended, None, gone))
             return
-        self._act(
-            name,
-            permit,
-            tool.is_async,
-            lambda: _body(tool, row.arguments or {}, context),
-            lambda: _async_body(tool, row.arguments or {}, context),
-            ended,
-            cancellation,
-        )
+        body = partial(_async_body if tool.is_async else _body, tool, row.arguments or {}, context)
+        _Act(self, name, permit, tool.is_async, body, ended, cancellation).go()
 
     def authorize(self, row: ToolRow, invocation: AgentInvocation, post: Post) -> None:
         """Ask a policy; whatever goes wrong is asked of a person instead."""
@@ -151,7 +144,7 @@ class Workshop:
             post("authorization_completed", said, child, None)
 
         approval = tool.approval
-        self._start(
+        self.start(
             f"policy-{child}",
             approval.is_async,
             lambda: approval.ask(query),
@@ -185,57 +178,9 @@ class Workshop:
         def ask_blocking() -> Any:
             return probe(row.idempotency_key) if probe is not None else "unknown"
 
-        self._start(name, probe is not None and is_async(probe), ask_blocking, ask, ended)
+        self.start(name, probe is not None and is_async(probe), ask_blocking, ask, ended)
 
-    def _act(
-        self,
-        name: str,
-        permit: Permit,
-        is_async: bool,
-        blocking: Callable[[], Any],
-        coroutine: Callable[[], Any],
-        ended: Ended,
-        cancellation: Cancellation | None = None,
-    ) -> None:
-        """Start what reaches outside: if the lease holds, or once the store has said that the agent is still ours."""
-
-        def begin_blocking() -> Any:
-            if not permit.holds():
-                raise Lapsed
-            return blocking()
-
-        async def begin() -> Any:
-            if not permit.holds():
-                raise Lapsed
-            return await coroutine()
-
-        def over(value: Any, error: BaseException | None) -> None:
-            if isinstance(error, Lapsed):
-                ask()
-            else:
-                ended(value, error)
-
-        def start() -> None:
-            self._start(name, is_async, begin_blocking, begin, over, cancellation)
-
-        def ask() -> None:
-            waiting = _Waiting()
-            self._running[name] = (waiting, cancellation)
-
-            def answered(ours: bool) -> None:
-                if ours and not waiting.cancelled and not (cancellation is not None and cancellation.is_set):
-                    start()
-                else:
-                    ended(None, JobSkipped())
-
-            permit.confirm(answered)
-
-        if permit.holds():
-            start()
-        else:
-            ask()
-
-    def _start(
+    def start(
         self,
         name: str,
         is_async: bool,
@@ -244,6 +189,7 @@ class Workshop:
         ended: Ended,
         cancellation: Cancellation | None = None,
     ) -> None:
+        """Start the one or the other; `ended` hears on the loop what became of it, also where it cannot be started."""
         try:
             job = (
                 self._environment.spawn(coroutine(), ended) if is_async else self._environment.offload(blocking, ended)
@@ -252,7 +198,68 @@ class Workshop:
             # Back-pressure, or a closed pool: nothing was started, and the session hears of it like of any failure.
             self._environment.later(0.0, partial(ended, None, error))
             return
+        self.hold(name, job, cancellation)
+
+    def hold(self, name: str, job: Cancellable, cancellation: Cancellation | None) -> None:
+        """Remember what can be asked to stop."""
         self._running[name] = (job, cancellation)
+
+
+class _Act:
+    """Something that reaches outside: begun if the lease holds, or once the store has said that the agent is still
+    ours.
+    """
+
+    def __init__(
+        self,
+        shop: Workshop,
+        name: str,
+        permit: Permit,
+        is_async: bool,
+        body: Callable[[], Any],
+        ended: Ended,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        self._shop, self._name, self._permit, self._is_async = shop, name, permit, is_async
+        self._body, self._ended, self._cancellation = body, ended, cancellation
+
+    def go(self) -> None:
+        """Begin, or ask whether it may."""
+        if self._permit.holds():
+            self._start()
+        else:
+            self._ask()
+
+    def _start(self) -> None:
+        self._shop.start(self._name, self._is_async, self._begin_blocking, self._begin, self._over, self._cancellation)
+
+    def _begin_blocking(self) -> Any:
+        if not self._permit.holds():
+            raise Lapsed
+        return self._body()
+
+    async def _begin(self) -> Any:
+        if not self._permit.holds():
+            raise Lapsed
+        return await self._body()
+
+    def _over(self, value: Any, error: BaseException | None) -> None:
+        if isinstance(error, Lapsed):
+            self._ask()
+        else:
+            self._ended(value, error)
+
+    def _ask(self) -> None:
+        waiting = _Waiting()
+        self._shop.hold(self._name, waiting, self._cancellation)
+        self._permit.confirm(partial(self._answered, waiting))
+
+    def _answered(self, waiting: _Waiting, ours: bool) -> None:
+        stopped = waiting.cancelled or (self._cancellation is not None and self._cancellation.is_set)
+        if ours and not stopped:
+            self._start()
+        else:
+            self._ended(None, JobSkipped())
 
 
 class _Waiting:
