@@ -124,7 +124,7 @@ class Calls(Committing):
             return self, (Raise("context_ready", LoadedContext()),)
         if self.position <= 1:
             return self, (Raise("context_ready", LoadedContext(())),)
-        return self, (LoadContext(self.execution_id),)
+        return self, (LoadContext(),)
 
     def take_context(self, payload: LoadedContext) -> tuple[Self, Effects]:
         """What the next request is made of."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 import attrs
 
@@ -10,6 +10,7 @@ from pawl.runtime.agent.payloads import ChildNews
 from pawl.runtime.barriers.answers import Reading
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.events import Event
+from pawl.runtime.records.executions import Awaiting
 from pawl.runtime.records.rests import Rest
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.port import Transaction
@@ -54,8 +55,6 @@ class ReadBack:
 class LoadContext:
     """Read the transcript that the next request is made of."""
 
-    operation: str
-
 
 @attrs.frozen
 class CallModel:
@@ -63,13 +62,6 @@ class CallModel:
 
     request: ModelRequest
     revision: int
-
-
-@attrs.frozen
-class StopModel:
-    """Ask the call to stop; its end is still waited for."""
-
-    llm_call_id: str
 
 
 @attrs.frozen
@@ -88,17 +80,17 @@ class RunTool:
 
 
 @attrs.frozen
-class StopTool:
-    """Ask the body to stop; its physical end is still waited for."""
-
-    tool_invocation_id: str
-
-
-@attrs.frozen
 class RunProbe:
     """Ask a tool's probe whether the call with this key has run."""
 
     row: ToolRow
+
+
+@attrs.frozen
+class StopWork:
+    """Ask a model call, a body or a probe to stop; its physical end is still waited for."""
+
+    operation: str
 
 
 @attrs.frozen
@@ -153,7 +145,7 @@ class AtRest:
     """
 
     rest: Rest
-    awaiting: Literal["approval", "resolution"] | None
+    awaiting: Awaiting
     held: bool
     event: Event
     refusal: Exception | None = None

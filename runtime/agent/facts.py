@@ -65,7 +65,6 @@ class Facts(BarrierSteps):
     ending: Ending | None = None
     drain_until: float = 0.0
     repairs: int = 0
-    late_stop: bool = False
 
     @property
     def repaired(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Self
 
 from pawl.runtime.agent.barrier_steps import Effects
 from pawl.runtime.agent.batch import Rank
-from pawl.runtime.agent.effects import Closed, ReadAgain, StopModel, Tell
+from pawl.runtime.agent.effects import Closed, ReadAgain, StopWork, Tell
 from pawl.runtime.agent.facts import NOTHING, Ending, Facts, error_info
 from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.barriers.answers import BarrierAnswer
@@ -53,8 +53,8 @@ class Stops(Facts):
         return replace(self, stop=stop, barrier=None, held=False), NOTHING
 
     def note_late_stop(self, payload: Stop | Exception) -> tuple[Self, Effects]:
-        """A fact only: the reason of the ending was frozen before."""
-        return replace(self, late_stop=True), NOTHING
+        """The reason of the ending was frozen before: it is heard, and changes nothing."""
+        return self, NOTHING
 
     def note_failure(self, payload: object) -> tuple[Self, Effects]:
         """Work off the loop failed, and the run with it."""
@@ -71,7 +71,7 @@ class Stops(Facts):
         children = self.batch.children if self.batch is not None else ()
         bodies = {child.row.tool_invocation_id for child in children}
         # A model call, or a probe; a body is asked by its own session.
-        effects: list[object] = [StopModel(operation) for operation in sorted(self.operations - bodies)]
+        effects: list[object] = [StopWork(operation) for operation in sorted(self.operations - bodies)]
         if self.batch is not None:
             effects += [
                 Tell(child.row.tool_invocation_id, "cancel")

@@ -9,7 +9,7 @@ import attrs
 from pawl.runtime.agent.barrier_steps import BarrierSteps, Effects, OpenBarrier, refusing
 from pawl.runtime.agent.batch import spoken
 from pawl.runtime.agent.definition import Agent
-from pawl.runtime.agent.effects import Authorize, Lost, Notify, RunTool, StopTool
+from pawl.runtime.agent.effects import Authorize, Lost, Notify, RunTool, StopWork
 from pawl.runtime.agent.facts import NOTHING, error_info
 from pawl.runtime.agent.payloads import Approval, Authorized, ChildNews, Dispatch, ToolEnded
 from pawl.runtime.agent.tool import Tool
@@ -34,9 +34,7 @@ class ToolInvocation(BarrierSteps):
     authority: Authority
     row: ToolRow
     body: str | None = None
-    decision: Authorized | None = None
     timed_out: bool = False
-    stopped: bool = False
     repairs: int = 0
 
     @property
@@ -114,8 +112,7 @@ class ToolInvocation(BarrierSteps):
     def take_authorization(self, payload: Authorized) -> tuple[Self, Effects]:
         """What the policy said, and why."""
         error = ErrorInfo("ToolError", payload.reason) if payload.decision == "failed" else None
-        row = replace(self.row, message=payload.reason, error=error)
-        return replace(self, row=row, decision=payload), NOTHING
+        return self.with_row(message=payload.reason, error=error), NOTHING
 
     def note_authorization_expiry(self, payload: object) -> tuple[Self, Effects]:
         """A policy that does not answer fails safe, to a person."""
@@ -147,7 +144,7 @@ class ToolInvocation(BarrierSteps):
 
     def request_stop(self, payload: object) -> tuple[Self, Effects]:
         """Ask the body to stop; its physical end is waited for."""
-        return replace(self, stopped=True), (StopTool(self.row.tool_invocation_id),)
+        return self, (StopWork(self.row.tool_invocation_id),)
 
     def take_outcome(self, payload: ToolEnded) -> tuple[Self, Effects]:
         """What the body did, also when it was asked to stop: a success is a success."""

@@ -32,8 +32,7 @@ from pawl.runtime.agent.effects import (
     Reopened,
     RunProbe,
     RunTool,
-    StopModel,
-    StopTool,
+    StopWork,
     Submit,
 )
 from pawl.runtime.agent.facts import error_info
@@ -246,7 +245,7 @@ class Keeper:
                 self._workshop.authorize(row, invocation, self._poster(live))
             case RunProbe(row):
                 self._workshop.probe(row, invocation, self._poster(live))
-            case StopModel(name) | StopTool(name):
+            case StopWork(name):
                 self._workshop.stop(name)
             case LoadContext():
                 self._load_context(live)

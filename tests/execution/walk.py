@@ -28,8 +28,7 @@ from pawl.runtime.agent.effects import (
     Reopened,
     RunProbe,
     RunTool,
-    StopModel,
-    StopTool,
+    StopWork,
     Submit,
 )
 from pawl.runtime.agent.payloads import (
@@ -139,7 +138,7 @@ class Filtering(AgentInvocation):
         return self, (Filter("output"),)
 
     def start_context(self, payload: object) -> Any:
-        return (self, (LoadContext(self.execution_id),)) if self.transcript is None else super().start_context(payload)
+        return (self, (LoadContext(),)) if self.transcript is None else super().start_context(payload)
 
 
 BROKEN: list[str] = []
@@ -415,7 +414,7 @@ class Walk:
                     assert (stored.status, stored.attempt) == (ToolStatus.PENDING, row.attempt), "before its commit"
                 self.ran[row.tool_invocation_id] += 1
                 self._run_tool(row)
-            case StopModel(name) | StopTool(name):
+            case StopWork(name):
                 for one in self.waiting:
                     if one.name == name:
                         one.stopped = True
