@@ -170,7 +170,7 @@ class _Work:
         live, over = self.live, {operation}
         child = live.children.get(name) if name is not None else None
         if child is not None and name is not None:
-            rest = replace(child.invocation, unanswered=child.invocation.unanswered - over)
+            rest = replace(child.invocation, now=self.now, unanswered=child.invocation.unanswered - over)
             live = Live(live.state, live.invocation, {**live.children, name: Child(child.state, rest)})
         invocation = live.invocation
         operations, unanswered = invocation.operations, invocation.unanswered
@@ -202,7 +202,9 @@ class _Work:
             child = _restored(self.live, name)
         if child is None or (outside and not _current_for_child(child, event, payload)):
             return self._drop(event)
-        invocation = replace(child.invocation, now=self.now)
+        invocation = child.invocation
+        if invocation.now != self.now:
+            invocation = replace(invocation, now=self.now)
         step = advance(TOOL, child.state, invocation, event, payload)
         self._child_stepped(name, step)
         return step.taken if step.taken is not Taken.STALE else self._drop(event)
