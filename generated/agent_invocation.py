@@ -101,31 +101,26 @@ draining                       plain  (after drain_timeout: drain_expired)
                                       drain_expired, internal_error -> recovery_required
                                       llm_completed, llm_failed stay / record_late_call
                                       ownership_lost -> checking_quiescence / note_stop
-                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                        note_late_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay
 settling.committing            plain  (enter submit_barrier) refused [ownership_is_lost] -> superseded
                                       refused [refusal_repairable] -> settling_failure / note_refusal
                                       refused -> recovery_required / note_refusal
                                       unavailable [ownership_is_lost] -> superseded
                                       unavailable -> settling.retrying / note_unavailable
                                       ownership_lost stay / note_stop
-                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                        note_late_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay
                                       internal_error -> recovery_required
 settling.retrying              plain  (after barrier_backoff: retry_due)
                                       ownership_lost -> superseded / note_stop
-                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                        note_late_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay
                                       internal_error -> recovery_required
 settling.reconciling           plain  (enter read_back) read_unwritten [ownership_is_lost] -> superseded
                                       read_unwritten -> settling.retrying · ownership_lost stay / note_stop
-                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                        note_late_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay
                                       internal_error -> recovery_required
 settling.rereading             plain  (after barrier_backoff: reread_due)
                                       ownership_lost -> superseded / note_stop
-                                      cancel_requested, deadline_exceeded, application_callback_failed stay /
-                                        note_late_stop
+                                      cancel_requested, deadline_exceeded, application_callback_failed stay
                                       internal_error -> recovery_required
 settling                       auto   (barrier outcome) -> settled
 settling_failure               auto   (enter replace_outcome_by_failure) -> settling
@@ -135,8 +130,7 @@ settled                        auto   [is_completed] -> completed · [is_rejecte
                                       [is_blocked] -> blocked · -> recovery_required
                                       internal_error -> recovery_required
 recovering                     auto   (enter load_record) [terminal_on_record] -> settled
-                                      [nothing_on_record] -> refused
-                                      [stop_on_record] -> quiescing / note_recorded_stop
+                                      [nothing_on_record] -> refused · [stop_on_record] -> quiescing
                                       [preparing_on_record] -> filtering_input
                                       [suspended_on_record] -> suspended
                                       [decided_on_record] -> applying_decisions
@@ -189,7 +183,7 @@ if TYPE_CHECKING:
     from pawl.runtime.barriers.answers import BarrierAnswer
 
 SPEC_VERSION: Final = 1
-SPEC_HASH: Final = "2aa6ed70a4b55c7e648fedd80adf91fdd3b9b1f40c56bb4f0c1ae4cb5495af5e"
+SPEC_HASH: Final = "bf43bdfedd247913bb731d9bdb279196cb828cd7847bb863f51f0788dedc2089"
 
 
 class State(StrEnum):
@@ -554,8 +548,6 @@ class Actions(Protocol):
 
     def record_late_call(self, payload: LlmCompleted | LlmFailed, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def note_late_stop(self, payload: Stop, /) -> tuple[Self, tuple[object, ...]] | None: ...
-
     def apply_outcome(self, payload: BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None:
         """Apply to live state what is on disk now."""
         ...
@@ -563,8 +555,6 @@ class Actions(Protocol):
     def replace_outcome_by_failure(self, payload: BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
     def load_record(self, payload: ProbeAnswer | Recovered | BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None: ...
-
-    def note_recorded_stop(self, payload: ProbeAnswer | Recovered | BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
     def note_answer_failure(self, payload: ProbeAnswer | Recovered | BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
@@ -751,8 +741,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.ADMITTING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
-        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.ADMITTING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__RETRYING,            Event.RETRY_DUE,                   State.ADMITTING__COMMITTING,          do=("renew_token",), line=20),
         Row(State.ADMITTING__RETRYING,            Event.CANCEL_REQUESTED,            State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=20),
@@ -770,8 +760,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.ADMITTING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
-        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.ADMITTING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__REREADING,           Event.REREAD_DUE,                  State.ADMITTING__RECONCILING,         line=20),
         Row(State.ADMITTING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=20),
@@ -806,8 +796,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.CALLING_LLM__COMMITTING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__COMMITTING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__COMMITTING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
-        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.CALLING_LLM__COMMITTING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__RETRYING,          Event.RETRY_DUE,                   State.CALLING_LLM__COMMITTING,        do=("renew_token",), line=23),
         Row(State.CALLING_LLM__RETRYING,          Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=23),
@@ -825,8 +815,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.CALLING_LLM__RECONCILING,       Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__RECONCILING,       Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__RECONCILING,       Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
-        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.CALLING_LLM__RECONCILING,       Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__REREADING,         Event.REREAD_DUE,                  State.CALLING_LLM__RECONCILING,       line=23),
         Row(State.CALLING_LLM__REREADING,         Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=23),
@@ -883,8 +873,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.SUSPENDING__COMMITTING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__COMMITTING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__COMMITTING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
-        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.SUSPENDING__COMMITTING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__RETRYING,           Event.RETRY_DUE,                   State.SUSPENDING__COMMITTING,         do=("renew_token",), line=28),
         Row(State.SUSPENDING__RETRYING,           Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
@@ -902,8 +892,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.SUSPENDING__RECONCILING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__RECONCILING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__RECONCILING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
-        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.SUSPENDING__RECONCILING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__REREADING,          Event.REREAD_DUE,                  State.SUSPENDING__RECONCILING,        line=28),
         Row(State.SUSPENDING__REREADING,          Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=28),
@@ -930,8 +920,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DECIDING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
-        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.DECIDING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__RETRYING,             Event.RETRY_DUE,                   State.DECIDING__COMMITTING,           do=("renew_token",), line=30),
         Row(State.DECIDING__RETRYING,             Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=30),
@@ -949,8 +939,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DECIDING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
-        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.DECIDING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__REREADING,            Event.REREAD_DUE,                  State.DECIDING__RECONCILING,          line=30),
         Row(State.DECIDING__REREADING,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=30),
@@ -973,8 +963,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__RETRYING,    Event.RETRY_DUE,                   State.DISPATCHING_TOOLS__COMMITTING,  do=("renew_token",), line=32),
         Row(State.DISPATCHING_TOOLS__RETRYING,    Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=32),
@@ -992,8 +982,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__REREADING,   Event.REREAD_DUE,                  State.DISPATCHING_TOOLS__RECONCILING, line=32),
         Row(State.DISPATCHING_TOOLS__REREADING,   Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=32),
@@ -1015,11 +1005,11 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.OUTPUT_FILTERING,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=153),
         Row(State.OUTPUT_FILTERING,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=153),
         Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            line=155),
-        Row(State.QUIESCING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
+        Row(State.QUIESCING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
         Row(State.CHECKING_QUIESCENCE,            None,                              State.SUPERSEDED,                     when=("quiescent", "ownership_is_lost"), line=156),
         Row(State.CHECKING_QUIESCENCE,            None,                              State.SETTLING__COMMITTING,           when=("quiescent",), do=("prepare_outcome",), line=157),
         Row(State.CHECKING_QUIESCENCE,            None,                              State.DRAINING,                       line=158),
-        Row(State.CHECKING_QUIESCENCE,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
+        Row(State.CHECKING_QUIESCENCE,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
         Row(State.DRAINING,                       Event.OPERATION_SETTLED,           State.CHECKING_QUIESCENCE,            line=159),
         Row(State.DRAINING,                       Event.TOOL_AUTHORIZED,             State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
         Row(State.DRAINING,                       Event.TOOL_APPROVAL_REQUIRED,      State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
@@ -1034,85 +1024,85 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DRAINING,                       Event.LLM_COMPLETED,               None,                                 do=("record_late_call",), line=165),
         Row(State.DRAINING,                       Event.LLM_FAILED,                  None,                                 do=("record_late_call",), line=165),
         Row(State.DRAINING,                       Event.OWNERSHIP_LOST,              State.CHECKING_QUIESCENCE,            do=("note_stop",), line=166),
-        Row(State.DRAINING,                       Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=167),
-        Row(State.DRAINING,                       Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=167),
-        Row(State.DRAINING,                       Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=167),
+        Row(State.DRAINING,                       Event.CANCEL_REQUESTED,            None,                                 line=168),
+        Row(State.DRAINING,                       Event.DEADLINE_EXCEEDED,           None,                                 line=168),
+        Row(State.DRAINING,                       Event.APPLICATION_CALLBACK_FAILED, None,                                 line=168),
         Row(State.SETTLING__COMMITTING,           Event.COMMITTED,                   State.SETTLING,                       do=("apply_outcome",), line=38),
         Row(State.SETTLING__COMMITTING,           Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=38),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SUPERSEDED,                     when=("ownership_is_lost",), line=175),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SETTLING_FAILURE,               when=("refusal_repairable",), do=("note_refusal",), line=176),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.RECOVERY_REQUIRED,              do=("note_refusal",), line=177),
-        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SUPERSEDED,                     when=("ownership_is_lost",), line=178),
-        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SETTLING__RETRYING,             do=("note_unavailable",), line=179),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SUPERSEDED,                     when=("ownership_is_lost",), line=176),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SETTLING_FAILURE,               when=("refusal_repairable",), do=("note_refusal",), line=177),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.RECOVERY_REQUIRED,              do=("note_refusal",), line=178),
+        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SUPERSEDED,                     when=("ownership_is_lost",), line=179),
+        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SETTLING__RETRYING,             do=("note_unavailable",), line=180),
         Row(State.SETTLING__COMMITTING,           Event.UNCERTAIN,                   State.SETTLING__RECONCILING,          line=38),
-        Row(State.SETTLING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=183),
-        Row(State.SETTLING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=185),
+        Row(State.SETTLING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=184),
+        Row(State.SETTLING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 line=185),
+        Row(State.SETTLING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 line=185),
+        Row(State.SETTLING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 line=185),
+        Row(State.SETTLING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=186),
         Row(State.SETTLING__RETRYING,             Event.RETRY_DUE,                   State.SETTLING__COMMITTING,           do=("renew_token",), line=38),
-        Row(State.SETTLING__RETRYING,             Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=182),
-        Row(State.SETTLING__RETRYING,             Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__RETRYING,             Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__RETRYING,             Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=185),
+        Row(State.SETTLING__RETRYING,             Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=183),
+        Row(State.SETTLING__RETRYING,             Event.CANCEL_REQUESTED,            None,                                 line=185),
+        Row(State.SETTLING__RETRYING,             Event.DEADLINE_EXCEEDED,           None,                                 line=185),
+        Row(State.SETTLING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, None,                                 line=185),
+        Row(State.SETTLING__RETRYING,             Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=186),
         Row(State.SETTLING__RECONCILING,          Event.READ_COMMITTED,              State.SETTLING,                       do=("apply_outcome",), line=38),
         Row(State.SETTLING__RECONCILING,          Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=38),
-        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SUPERSEDED,                     when=("ownership_is_lost",), line=180),
-        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SETTLING__RETRYING,             line=181),
+        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SUPERSEDED,                     when=("ownership_is_lost",), line=181),
+        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SETTLING__RETRYING,             line=182),
         Row(State.SETTLING__RECONCILING,          Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=38),
         Row(State.SETTLING__RECONCILING,          Event.READ_FAILED,                 State.SETTLING__REREADING,            line=38),
-        Row(State.SETTLING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=183),
-        Row(State.SETTLING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=185),
+        Row(State.SETTLING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=184),
+        Row(State.SETTLING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 line=185),
+        Row(State.SETTLING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 line=185),
+        Row(State.SETTLING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 line=185),
+        Row(State.SETTLING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=186),
         Row(State.SETTLING__REREADING,            Event.REREAD_DUE,                  State.SETTLING__RECONCILING,          line=38),
-        Row(State.SETTLING__REREADING,            Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=182),
-        Row(State.SETTLING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_late_stop",), line=184),
-        Row(State.SETTLING__REREADING,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=185),
-        Row(State.SETTLING,                       None,                              State.SETTLED,                        line=174),
-        Row(State.SETTLING_FAILURE,               None,                              State.SETTLING__COMMITTING,           do=("prepare_outcome",), line=186),
-        Row(State.SETTLING_FAILURE,               Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
-        Row(State.SETTLED,                        None,                              State.COMPLETED,                      when=("is_completed",), line=187),
-        Row(State.SETTLED,                        None,                              State.REJECTED,                       when=("is_rejected",), line=188),
-        Row(State.SETTLED,                        None,                              State.FAILED,                         when=("is_failed",), line=189),
-        Row(State.SETTLED,                        None,                              State.CANCELLED,                      when=("is_cancelled",), line=190),
-        Row(State.SETTLED,                        None,                              State.BLOCKED,                        when=("is_blocked",), line=191),
-        Row(State.SETTLED,                        None,                              State.RECOVERY_REQUIRED,              line=192),
-        Row(State.SETTLED,                        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
-        Row(State.RECOVERING,                     None,                              State.SETTLED,                        when=("terminal_on_record",), line=195),
-        Row(State.RECOVERING,                     None,                              State.REFUSED,                        when=("nothing_on_record",), line=196),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("stop_on_record",), do=("note_recorded_stop",), line=197),
-        Row(State.RECOVERING,                     None,                              State.FILTERING_INPUT,                when=("preparing_on_record",), line=198),
-        Row(State.RECOVERING,                     None,                              State.SUSPENDED,                      when=("suspended_on_record",), line=199),
-        Row(State.RECOVERING,                     None,                              State.APPLYING_DECISIONS,             when=("decided_on_record",), line=200),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_failed",), do=("note_answer_failure",), line=201),
-        Row(State.RECOVERING,                     None,                              State.STARTING_TOOLS,                 when=("answer_has_tools",), line=202),
-        Row(State.RECOVERING,                     None,                              State.OUTPUT_FILTERING,               when=("answer_is_output",), line=203),
-        Row(State.RECOVERING,                     None,                              State.PROBING,                        when=("tool_to_probe",), line=204),
-        Row(State.RECOVERING,                     None,                              State.AWAITING_RESOLUTION,            when=("unresolved_left",), line=205),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("lost_calls_exhausted",), do=("note_lost_calls",), line=206),
-        Row(State.RECOVERING,                     None,                              State.CALLING_LLM__COMMITTING,        when=("model_to_redispatch",), do=("forget_lost_call", "prepare_provider_dispatch"), line=207),
-        Row(State.RECOVERING,                     None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("tool_to_replay",), do=("prepare_tool_dispatch",), line=208),
-        Row(State.RECOVERING,                     None,                              State.EVALUATING_TOOLS,               line=209),
-        Row(State.RECOVERING,                     Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
-        Row(State.PROBING,                        Event.PROBE_FOUND,                 State.RESOLVING__COMMITTING,          do=("take_probe", "prepare_resolution"), line=210),
-        Row(State.PROBING,                        Event.PROBE_ABSENT,                State.RECOVERING,                     do=("mark_run",), line=211),
-        Row(State.PROBING,                        Event.PROBE_UNKNOWN,               State.RECOVERING,                     do=("mark_ask",), line=212),
-        Row(State.PROBING,                        Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=213),
-        Row(State.PROBING,                        Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=213),
-        Row(State.PROBING,                        Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=213),
-        Row(State.PROBING,                        Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=213),
-        Row(State.PROBING,                        Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=213),
-        Row(State.AWAITING_RESOLUTION,            Event.RESOLVED,                    State.RESOLVING__COMMITTING,          do=("take_resolution", "prepare_resolution"), line=214),
-        Row(State.AWAITING_RESOLUTION,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=215),
-        Row(State.AWAITING_RESOLUTION,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=215),
-        Row(State.AWAITING_RESOLUTION,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=215),
-        Row(State.AWAITING_RESOLUTION,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=215),
-        Row(State.AWAITING_RESOLUTION,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=215),
+        Row(State.SETTLING__REREADING,            Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=183),
+        Row(State.SETTLING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 line=185),
+        Row(State.SETTLING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 line=185),
+        Row(State.SETTLING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 line=185),
+        Row(State.SETTLING__REREADING,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=186),
+        Row(State.SETTLING,                       None,                              State.SETTLED,                        line=175),
+        Row(State.SETTLING_FAILURE,               None,                              State.SETTLING__COMMITTING,           do=("prepare_outcome",), line=187),
+        Row(State.SETTLING_FAILURE,               Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
+        Row(State.SETTLED,                        None,                              State.COMPLETED,                      when=("is_completed",), line=188),
+        Row(State.SETTLED,                        None,                              State.REJECTED,                       when=("is_rejected",), line=189),
+        Row(State.SETTLED,                        None,                              State.FAILED,                         when=("is_failed",), line=190),
+        Row(State.SETTLED,                        None,                              State.CANCELLED,                      when=("is_cancelled",), line=191),
+        Row(State.SETTLED,                        None,                              State.BLOCKED,                        when=("is_blocked",), line=192),
+        Row(State.SETTLED,                        None,                              State.RECOVERY_REQUIRED,              line=193),
+        Row(State.SETTLED,                        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
+        Row(State.RECOVERING,                     None,                              State.SETTLED,                        when=("terminal_on_record",), line=196),
+        Row(State.RECOVERING,                     None,                              State.REFUSED,                        when=("nothing_on_record",), line=197),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("stop_on_record",), line=198),
+        Row(State.RECOVERING,                     None,                              State.FILTERING_INPUT,                when=("preparing_on_record",), line=199),
+        Row(State.RECOVERING,                     None,                              State.SUSPENDED,                      when=("suspended_on_record",), line=200),
+        Row(State.RECOVERING,                     None,                              State.APPLYING_DECISIONS,             when=("decided_on_record",), line=201),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_failed",), do=("note_answer_failure",), line=202),
+        Row(State.RECOVERING,                     None,                              State.STARTING_TOOLS,                 when=("answer_has_tools",), line=203),
+        Row(State.RECOVERING,                     None,                              State.OUTPUT_FILTERING,               when=("answer_is_output",), line=204),
+        Row(State.RECOVERING,                     None,                              State.PROBING,                        when=("tool_to_probe",), line=205),
+        Row(State.RECOVERING,                     None,                              State.AWAITING_RESOLUTION,            when=("unresolved_left",), line=206),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("lost_calls_exhausted",), do=("note_lost_calls",), line=207),
+        Row(State.RECOVERING,                     None,                              State.CALLING_LLM__COMMITTING,        when=("model_to_redispatch",), do=("forget_lost_call", "prepare_provider_dispatch"), line=208),
+        Row(State.RECOVERING,                     None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("tool_to_replay",), do=("prepare_tool_dispatch",), line=209),
+        Row(State.RECOVERING,                     None,                              State.EVALUATING_TOOLS,               line=210),
+        Row(State.RECOVERING,                     Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
+        Row(State.PROBING,                        Event.PROBE_FOUND,                 State.RESOLVING__COMMITTING,          do=("take_probe", "prepare_resolution"), line=211),
+        Row(State.PROBING,                        Event.PROBE_ABSENT,                State.RECOVERING,                     do=("mark_run",), line=212),
+        Row(State.PROBING,                        Event.PROBE_UNKNOWN,               State.RECOVERING,                     do=("mark_ask",), line=213),
+        Row(State.PROBING,                        Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=214),
+        Row(State.PROBING,                        Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=214),
+        Row(State.PROBING,                        Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=214),
+        Row(State.PROBING,                        Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=214),
+        Row(State.PROBING,                        Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=214),
+        Row(State.AWAITING_RESOLUTION,            Event.RESOLVED,                    State.RESOLVING__COMMITTING,          do=("take_resolution", "prepare_resolution"), line=215),
+        Row(State.AWAITING_RESOLUTION,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=216),
+        Row(State.AWAITING_RESOLUTION,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=216),
+        Row(State.AWAITING_RESOLUTION,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=216),
+        Row(State.AWAITING_RESOLUTION,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=216),
+        Row(State.AWAITING_RESOLUTION,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=216),
         Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_resolution",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.RESOLVING,                      do=("apply_resolution",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=44),
@@ -1124,8 +1114,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RESOLVING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
-        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.RESOLVING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__RETRYING,            Event.RETRY_DUE,                   State.RESOLVING__COMMITTING,          do=("renew_token",), line=44),
         Row(State.RESOLVING__RETRYING,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=44),
@@ -1143,8 +1133,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RESOLVING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
-        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=170),
-        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=171),
+        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
+        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
         Row(State.RESOLVING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__REREADING,           Event.REREAD_DUE,                  State.RESOLVING__RECONCILING,         line=44),
         Row(State.RESOLVING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=44),
@@ -1152,21 +1142,21 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RESOLVING__REREADING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__REREADING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__REREADING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=44),
-        Row(State.RESOLVING,                      None,                              State.RECOVERING,                     line=216),
-        Row(State.RESOLVING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=217),
-        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      State.RECOVERING,                     when=("quiescent",), do=("take_record",), line=219),
-        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 when=("quiescent",), do=("read_again",), line=220),
-        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     when=("quiescent",), do=("note_stop",), line=221),
-        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      None,                                 line=222),
-        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 line=222),
-        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              None,                                 line=222),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_AUTHORIZED,             None,                                 do=("note_child",), line=223),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_APPROVAL_REQUIRED,      None,                                 do=("note_child",), line=223),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_COMPLETED,              None,                                 do=("note_child",), line=223),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_FAILED,                 None,                                 do=("note_child",), line=223),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_REJECTED,               None,                                 do=("note_child",), line=223),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_CANCELLED,              None,                                 do=("note_child",), line=223),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_UNRESOLVED,             None,                                 do=("note_child",), line=223),
+        Row(State.RESOLVING,                      None,                              State.RECOVERING,                     line=217),
+        Row(State.RESOLVING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
+        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      State.RECOVERING,                     when=("quiescent",), do=("take_record",), line=220),
+        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 when=("quiescent",), do=("read_again",), line=221),
+        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     when=("quiescent",), do=("note_stop",), line=222),
+        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      None,                                 line=223),
+        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 line=223),
+        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              None,                                 line=223),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_AUTHORIZED,             None,                                 do=("note_child",), line=224),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_APPROVAL_REQUIRED,      None,                                 do=("note_child",), line=224),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_COMPLETED,              None,                                 do=("note_child",), line=224),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_FAILED,                 None,                                 do=("note_child",), line=224),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_REJECTED,               None,                                 do=("note_child",), line=224),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_CANCELLED,              None,                                 do=("note_child",), line=224),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_UNRESOLVED,             None,                                 do=("note_child",), line=224),
     ),
 )
 

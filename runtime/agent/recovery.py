@@ -165,10 +165,6 @@ class Recovery(Outcomes, Approvals, Calls):
             held=payload.authority is not None or self.held,
         )
 
-    def note_recorded_stop(self, payload: object) -> tuple[Self, Effects]:
-        """The intent on record is the reason."""
-        return self, NOTHING
-
     def note_answer_failure(self, payload: object) -> tuple[Self, Effects]:
         """What the resolution said is the run's failure."""
         assert self.record.answer is not None

@@ -52,10 +52,6 @@ class Stops(Facts):
         stop = payload if isinstance(payload, Stop) else Stop("lost", ErrorInfo("Superseded", owner or ""))
         return replace(self, stop=stop, barrier=None, held=False), NOTHING
 
-    def note_late_stop(self, payload: Stop | Exception) -> tuple[Self, Effects]:
-        """The reason of the ending was frozen before: it is heard, and changes nothing."""
-        return self, NOTHING
-
     def note_failure(self, payload: object) -> tuple[Self, Effects]:
         """Work off the loop failed, and the run with it."""
         error = getattr(payload, "error", None)
