@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -35,6 +36,8 @@ from pawl.runtime.store.port import Store
 
 _HELD = 0.02
 """Seconds between two looks at whether work that is being closed has come to rest."""
+
+FORKED = "this process is a fork of the one that opened the runtime; make a Runtime of its own"
 
 
 class Runtime:
@@ -81,6 +84,7 @@ class Runtime:
     async def __aenter__(self) -> Self:
         if self._state != "new":
             raise RuntimeClosed("a Runtime is entered once; make a new one")
+        self._process = os.getpid()
         environment = self._environment or AsyncioEnvironment()
         self._environment = environment
         await asyncio.get_running_loop().run_in_executor(None, self._store.open)
@@ -117,7 +121,7 @@ class Runtime:
 
         What is let go is as after a crash: nothing committed is lost, and the next process goes on with it.
         """
-        if self._state != "open":
+        if self._state != "open" or self._process != os.getpid():  # a fork leaves its parent's lease alone
             self._state = "closed"
             return
         self._state = "closed"
@@ -137,7 +141,7 @@ class Runtime:
         if not keeper.busy:
             # No body runs any more: whoever adopts the work need not wait for the lease to run out.
             with suppress(PawlError):
-                await host.ask(take_back(host.owner))
+                await host.ask(take_back(host.owner), tries=1)
         await asyncio.get_running_loop().run_in_executor(None, self._store.close)
         for provider in self._providers.values():
             await provider.aclose()
@@ -145,6 +149,8 @@ class Runtime:
     def _open(self) -> Host:
         if self._state != "open":
             raise RuntimeClosed("the runtime is not open; use it inside `async with Runtime(…) as runtime`")
+        if self._process != os.getpid():
+            raise RuntimeClosed(FORKED)
         return self._host
 
     def _provider(self, agent: Agent) -> Provider:

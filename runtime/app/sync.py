@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import os
 import threading
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -30,8 +32,16 @@ class _Thread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._process = os.getpid()
         self._thread = threading.Thread(target=self._run, name="pawl-loop", daemon=True)
         self._thread.start()
+
+    @property
+    def here(self) -> bool:
+        """Whether the thread is one of this process: a fork copies the object, not the thread."""
+        return os.getpid() == self._process
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -44,21 +54,45 @@ class _Thread:
                 "a blocking call on the loop's own thread would wait for itself; "
                 "make it from the thread that opened the runtime, not from a listener"
             )
-        if self._loop.is_closed():
+        if not self.here:
             work.close()
-            raise RuntimeClosed("the runtime is closed; open a new one")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            raise RuntimeClosed(live.FORKED)
+        with self._lock:  # nothing may get behind the end, where nobody would answer it
+            if self._stopped:
+                work.close()
+                raise RuntimeClosed(_CLOSED)
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
         except KeyboardInterrupt:
             future.cancel()
             raise
+        except concurrent.futures.CancelledError:
+            if self._stopped:
+                raise RuntimeClosed(_CLOSED) from None
+            raise
 
     def stop(self) -> None:
-        self.call(self._loop.shutdown_asyncgens())  # there: the caller's thread may have a running loop of its own
+        with self._lock:
+            self._stopped = True
+        # There, because the caller's thread may have a running loop of its own.
+        asyncio.run_coroutine_threadsafe(_end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+_CLOSED = "the runtime is closed; open a new one"
+
+
+async def _end() -> None:
+    """End what other threads still wait for."""
+    calls = asyncio.all_tasks() - {asyncio.current_task()}
+    for call in calls:
+        call.cancel()
+    if calls:
+        await asyncio.wait(calls, timeout=1.0)
+    await asyncio.get_running_loop().shutdown_asyncgens()
 
 
 class Execution:
@@ -180,7 +214,7 @@ class Runtime:
     def close(self) -> None:
         """See pawl.Runtime.close."""
         thread, self._thread = self._thread, None
-        if thread is not None:
+        if thread is not None and thread.here:
             try:
                 thread.call(self._inner.close())
             finally:

@@ -73,14 +73,14 @@ class Host:
 
     # the store, awaited -------------------------------------------------------------------------------------
 
-    async def ask(self, operation: Operation[T], *, once: bool = False) -> T:
+    async def ask(self, operation: Operation[T], *, once: bool = False, tries: int = _TRIES) -> T:
         """Commit an operation, again and again for a while where it was not written, or where nobody knows.
 
-        `once`: not where nobody knows; for what may not be written twice. Raises what it was refused with,
-        Superseded, StoreUnavailable when nothing was written, OutcomeUnknown.
+        `once`: not where nobody knows; for what may not be written twice. `tries`: how often at most. Raises what it
+        was refused with, Superseded, StoreUnavailable when nothing was written, OutcomeUnknown.
         """
         unknown: Exception | None = None
-        for attempt in range(_TRIES):
+        for attempt in range(tries):
             match await self._answer(operation):
                 case Committed(value):
                     return value

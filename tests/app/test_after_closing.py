@@ -1,13 +1,17 @@
-"""What is left of a runtime that was closed: handles that say so, and nothing that is waited for in vain."""
+"""A runtime that was closed, or left behind by a fork: it says so, and nothing is waited for in vain."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import sqlite3
+import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
-from pawl import Agent, Completed, Execution, Runtime, RuntimeClosed, scripted
+from pawl import Agent, Completed, Execution, Runtime, RuntimeClosed, hang, scripted, sync
 from pawl.runtime.app.agents import AgentHandle
 
 AGENT = Agent(name="talker", model=scripted(["one"], record=False))
@@ -33,3 +37,75 @@ def test_the_handles_of_a_closed_runtime_say_that_it_is_closed(call: str) -> Non
         assert isinstance(await execution, Completed)  # what it was told once, it knows
 
     asyncio.run(run())
+
+
+def test_who_waits_on_another_thread_when_a_blocking_runtime_is_closed_is_told(tmp_path: Path) -> None:
+    agent = Agent(name="talker", model=scripted([hang()], record=False))
+    told: list[BaseException] = []
+    started = threading.Event()
+
+    def wait(execution: sync.Execution) -> None:
+        started.set()
+        try:
+            execution.terminal()
+        except RuntimeClosed as error:
+            told.append(error)
+
+    with sync.Runtime(f"sqlite:///{tmp_path}/runs.db", [agent], close_timeout=0.0) as runtime:
+        execution = runtime.start(agent, "go")
+        # One that waits for the run here, and one that looks at the store again and again.
+        watcher = sync.Runtime(f"sqlite:///{tmp_path}/runs.db")
+        with watcher:
+            elsewhere = watcher.execution(execution.id)
+            threads = [threading.Thread(target=wait, args=(one,)) for one in (execution, elsewhere)]
+            for thread in threads:
+                thread.start()
+            started.wait(20)
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    assert len(told) == 2
+    with pytest.raises(RuntimeClosed):
+        execution.terminal()
+
+
+def _in_a_fork(body: Callable[[], object]) -> str:
+    """What `body` raises in a child of this process, by name; it is ended if it takes too long."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            body()
+            said = "nothing"
+        except BaseException as error:
+            said = type(error).__name__
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    try:
+        return os.read(reading, 100).decode()
+    finally:
+        os.close(reading)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_cannot_use_its_parent_s_runtime_and_leaves_it_alone(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    with sync.Runtime(f"sqlite:///{path}", [AGENT]) as runtime:
+        assert _in_a_fork(lambda: runtime.run(AGENT, "go", agent_id="child")) == "RuntimeClosed"
+        assert _in_a_fork(runtime.close) == "nothing"
+        assert isinstance(runtime.run(AGENT, "go"), Completed)
+        (leases,) = sqlite3.connect(path).execute("SELECT count(*) FROM owners").fetchone()
+        assert leases == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_inside_of_a_loop_cannot_use_the_runtime_either(tmp_path: Path) -> None:
+    async def run() -> str:
+        async with Runtime(f"sqlite:///{tmp_path}/runs.db", [AGENT]) as runtime:
+            return _in_a_fork(runtime.stats)
+
+    assert asyncio.run(run()) == "RuntimeClosed"
