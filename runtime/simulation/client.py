@@ -95,16 +95,18 @@ class Client:
 
     async def _resolve(self, process: Process, rest: NeedsResolution, unresolved: Unresolved) -> Rest:
         self.asked.append(unresolved.subject)
-        outcome, result, error = self._truth(unresolved)
+        outcome, result, error = truth(self._world, unresolved)
         return await process.runtime.resolve(rest.execution_id, unresolved.subject, outcome, result=result, error=error)
 
-    def _truth(
-        self, unresolved: Unresolved
-    ) -> tuple[Literal["succeeded", "failed", "not_performed"], str | None, str | None]:
-        key = unresolved.idempotency_key
-        if key is None or not self._world.witness.ran(key):
-            return "not_performed", None, None
-        ended = self._world.witness.ended.get(key)
-        if ended is not None and ended.error is not None:
-            return "failed", None, ended.error
-        return "succeeded", (ended.result if ended is not None else "") or "", None
+
+def truth(
+    world: World, unresolved: Unresolved
+) -> tuple[Literal["succeeded", "failed", "not_performed"], str | None, str | None]:
+    """What became of an unresolved effect, as only the world knows: what `resolve` wants to be told."""
+    key = unresolved.idempotency_key
+    if key is None or not world.witness.ran(key):
+        return "not_performed", None, None
+    ended = world.witness.ended.get(key)
+    if ended is not None and ended.error is not None:
+        return "failed", None, ended.error
+    return "succeeded", (ended.result if ended is not None else "") or "", None
