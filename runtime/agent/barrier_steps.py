@@ -98,7 +98,8 @@ class BarrierSteps:
         """The same command again: what went before is known unwritten, so it gets a new commit token."""
         assert self.barrier is not None
         context, token = self.fresh("commit")
-        barrier = attrs.evolve(self.barrier, command=self.barrier.command.renewed(token), tries=self.barrier.tries + 1)
+        command = self.barrier.command.renewed(token)  # I5
+        barrier = attrs.evolve(self.barrier, command=command, tries=self.barrier.tries + 1)
         return replace(context, barrier=barrier), ()
 
     def abandon_barrier(self, payload: object) -> tuple[Self, Effects]:

@@ -172,7 +172,8 @@ class Calls(Committing):
             tools=self.agent.specs,
         )
         operations = self.operations | {request.call_id}
-        return replace(self, call=request.call_id, operations=operations), (CallModel(request, self.record.revision),)
+        effect = CallModel(request, self.record.revision)  # I1
+        return replace(self, call=request.call_id, operations=operations), (effect,)
 
     def pass_chunk(self, payload: LlmChunk) -> tuple[Self, Effects]:
         """A token for listeners; ephemeral, it is on no record."""

@@ -139,7 +139,7 @@ class Outcomes(ToolBatch):
         for child in self.batch.children:
             row = child.row
             if child.lost or row.status is ToolStatus.PENDING:
-                row = replace(row, status=ToolStatus.UNKNOWN)
+                row = replace(row, status=ToolStatus.UNKNOWN)  # I18
             elif row.status in (ToolStatus.NEW, ToolStatus.AWAITING_APPROVAL, ToolStatus.AUTHORIZED):
                 row = replace(row, status=ToolStatus.CANCELLED)
             rows.append(row)

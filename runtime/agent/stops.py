@@ -29,7 +29,7 @@ class Stops(Facts):
 
     def quiescent(self, payload: object) -> bool:
         """No physical operation, no unanswered barrier, no child that is running or recording."""
-        if self.operations or self.unanswered:
+        if self.operations or self.unanswered:  # I9
             return False
         return self.batch is None or all(child.rank is not Rank.DISPATCHED for child in self.batch.children)
 

@@ -150,7 +150,7 @@ class ToolBatch(Committing):
     def dispatch_children(self, payload: object) -> tuple[Self, Effects]:
         """Let the calls go. Their barrier has committed, and this is the only place that dispatches."""
         assert self.batch is not None
-        run = self._to_run()
+        run = self._to_run()  # I1
         names = [child.row.tool_invocation_id for child in run]
         told = tuple(Tell(child.row.tool_invocation_id, "dispatch", Dispatch(child.row.attempt + 1)) for child in run)
         # The body's physical end is waited for even where nothing else is: it settles the operation of that name.

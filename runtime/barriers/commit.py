@@ -63,12 +63,12 @@ class Commit:
         """Write everything, or raise: Fenced, StaleRevision, and what the repositories raise."""
         root = tx.agents.get(self.record.agent_id)
         if root is None or (root.owner, root.fence) != (self._owner, self.authority.fence):
-            raise Fenced(root.owner if root is not None else None)
+            raise Fenced(root.owner if root is not None else None)  # I4
         position = tx.journal.position(self.record.agent_id)
         if position != self.position:
             raise StaleRevision(f"the journal is at {position}, this writer left it at {self.position}")
         awaiting = may_wait(tx, self.record.execution_id, self.awaiting)
-        if not tx.executions.save(self.record, self.before[0], awaiting):
+        if not tx.executions.save(self.record, self.before[0], awaiting):  # I2
             raise StaleRevision(f"execution {self.record.execution_id} is not at revision {self.before[0]} any more")
         for content in self.contents:
             tx.contents.put(content)

@@ -38,7 +38,7 @@ class ToolCommit:
 
     def run(self, tx: Transaction) -> None:
         """Write the row and its result, or raise Fenced."""
-        assert_fence(tx, self.agent_id, self.authority)
+        assert_fence(tx, self.agent_id, self.authority)  # I4
         if self.content is not None:
             tx.contents.put(self.content)
         tx.tools.put((self.row,))

@@ -132,7 +132,7 @@ def begin(invocation: AgentInvocation, payload: object, state: AgentState | None
 
 def decide(live: Live, message: Message) -> Decision:
     """Deliver `message`. Pure: the same two values give the same decision, always."""
-    if message.session != live.session:
+    if message.session != live.session:  # I6
         return Decision(live, dropped=message.event)
     work = _Work(live, message.now)
     if message.settles is not None:

@@ -205,7 +205,7 @@ class Keeper:
 
     def _follow(self, execution_id: str, decision: Decision) -> None:
         """Replace the live value, then carry out what was asked, in order."""
-        self._lives[execution_id] = decision.live
+        self._lives[execution_id] = decision.live  # I8
         if decision.dropped is not None:
             self._count(decision.dropped)
         if self._trace is not None:
@@ -368,7 +368,7 @@ class Keeper:
         invocation = live.invocation
         self._forget(live)
 
-        def settled(_: object = None) -> None:
+        def settled(_: object = None) -> None:  # I10
             self.registry.move(invocation.agent_id, Slot.REST)
             self.listeners.tell(effect.event)
             self.waiting.settle(live.execution_id, effect.rest, None, effect.refusal)

@@ -1,7 +1,7 @@
 """What must be true of every run, whatever went wrong: watched at every write, and looked over at the end.
 
-The numbers are those of the scenario language. 6 (late is nothing) and the order inside a step are properties of the
-heart, and are tested there.
+The numbers are those of `runtime/README.md`. What is not watched here is a property of the heart (I6, I7) or of the
+loop (I8), and is tested there.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Invariants:
         execution_id = _commits_on(operation)
         if execution_id is not None:
             self._in_flight[process, execution_id] += 1
-            _hold(11, self._in_flight[process, execution_id] == 1, f"two commits on {execution_id} are in flight")
+            _hold("I3", self._in_flight[process, execution_id] == 1, f"two commits on {execution_id} are in flight")
 
     def answered(self, process: str, operation: Operation[Any]) -> None:
         """Its answer goes out."""
@@ -71,18 +71,18 @@ class Invariants:
         agent_id = command.agent_id if isinstance(command, ToolCommit) else command.record.agent_id
         root = tx.agents.get(agent_id)
         assert root is not None
-        _hold(11, root.fence == command.authority.fence, f"{command.barrier} was written under an old fence")
+        _hold("I4", root.fence == command.authority.fence, f"{command.barrier} was written under an old fence")
         if isinstance(command, ToolCommit):
             return
         name = command.record.execution_id
         record = tx.executions.get(name)
         assert record is not None
-        _hold(3, record.token == command.token, f"{command.barrier} of {name} left another token")
-        _hold(4, name not in self._ended, f"{command.barrier} was written after {name} had ended")
+        _hold("I5", record.token == command.token, f"{command.barrier} of {name} left another token")
+        _hold("I19", name not in self._ended, f"{command.barrier} was written after {name} had ended")
         if record.status in TERMINAL:
             self._ended[name] = record.status
         self._barriers[name] = self._barriers.get(name, 0) + 1
-        _hold(5, len(tx.executions.list(agent_id, open_only=True)) <= 1, f"{agent_id} has two open executions")
+        _hold("I12", len(tx.executions.list(agent_id, open_only=True)) <= 1, f"{agent_id} has two open executions")
 
     # at the end ---------------------------------------------------------------------------------------------
 
@@ -102,30 +102,34 @@ class Invariants:
         while page := tx.journal.read(agent_id, len(journal), _PAGE):
             journal += page
         places = [record.position for record in journal]
-        _hold(3, places == list(range(1, position + 1)), f"the journal of {agent_id} is {places}, not 1 to {position}")
+        _hold(
+            "I15", places == list(range(1, position + 1)), f"the journal of {agent_id} is {places}, not 1 to {position}"
+        )
         said = messages(tx.journal.transcript(agent_id))
-        _hold(8, valid_for_a_provider(said) is None, f"the transcript of {agent_id}: {valid_for_a_provider(said)}")
+        _hold("I17", valid_for_a_provider(said) is None, f"the transcript of {agent_id}: {valid_for_a_provider(said)}")
         open_ones = 0
         for record, _ in tx.executions.list(agent_id, limit=_PAGE):
             open_ones += record.status not in TERMINAL
             self._check_execution(tx, record, [entry for entry in journal if entry.execution_id == record.execution_id])
-        _hold(5, open_ones <= 1, f"{agent_id} has {open_ones} open executions")
+        _hold("I12", open_ones <= 1, f"{agent_id} has {open_ones} open executions")
 
     def _check_execution(self, tx: Transaction, record: ExecutionRecord, journal: Sequence[JournalRecord]) -> None:
         name = record.execution_id
         ends = [entry.kind for entry in journal if entry.kind.startswith("execution_")]
         wanted = [f"execution_{record.status}"] if record.status in TERMINAL else []
-        _hold(4, ends == wanted, f"{name} is {record.status} and has the terminal records {ends}")
+        _hold("I19", ends == wanted, f"{name} is {record.status} and has the terminal records {ends}")
         if name in self._ended:
-            _hold(4, record.status == self._ended[name], f"{name} was {self._ended[name]} and is {record.status}")
+            _hold("I19", record.status == self._ended[name], f"{name} was {self._ended[name]} and is {record.status}")
         if name in self._barriers and not self.tampered:
             barriers = self._barriers[name]
-            _hold(3, record.revision == barriers, f"{name} is at revision {record.revision} after {barriers} barriers")
+            _hold(
+                "I2", record.revision == barriers, f"{name} is at revision {record.revision} after {barriers} barriers"
+            )
         usage = Usage()
         for entry in journal:
             if entry.kind is JournalKind.LLM_CALL_RECORDED:
                 usage += Usage(**entry.meta.get("usage", {}))
-        _hold(9, usage == record.usage, f"{name} used {record.usage}, its recorded calls {usage}")
+        _hold("I20", usage == record.usage, f"{name} used {record.usage}, its recorded calls {usage}")
         for row in tx.tools.of_execution(name):
             self._check_tool(row, journal)
 
@@ -140,12 +144,14 @@ class Invariants:
         ]
         again = resolved.count("not_performed") + witness.absent[row.idempotency_key]
         if row.policy != "replay":
-            _hold(2, len(mine) <= 1 + again, f"{row.tool} ({row.tool_call_id}) was entered {len(mine)} times")
+            _hold("I14", len(mine) <= 1 + again, f"{row.tool} ({row.tool_call_id}) was entered {len(mine)} times")
         own = row.status is ToolStatus.COMPLETED and row.attempt > 0 and "succeeded" not in resolved
         if own:
-            _hold(2, bool(mine), f"{row.tool} ({row.tool_call_id}) is recorded as completed, and was never entered")
+            _hold("I14", bool(mine), f"{row.tool} ({row.tool_call_id}) is recorded as completed, and was never entered")
         attempts = [entry.attempt for entry in mine]
-        _hold(12, len(attempts) == len(set(attempts)), f"{row.tool} was entered twice as the same attempt: {attempts}")
+        _hold(
+            "I14", len(attempts) == len(set(attempts)), f"{row.tool} was entered twice as the same attempt: {attempts}"
+        )
 
 
 def _commits_on(operation: Operation[Any]) -> str | None:
@@ -155,9 +161,9 @@ def _commits_on(operation: Operation[Any]) -> str | None:
     return None
 
 
-def _hold(number: int, holds: bool, what: str) -> None:
+def _hold(number: str, holds: bool, what: str) -> None:
     if not holds:
-        raise Violated(f"invariant {number}: {what}")
+        raise Violated(f"{number}: {what}")
 
 
 def valid_for_a_provider(said: Sequence[Message]) -> str | None:

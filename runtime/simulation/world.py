@@ -260,7 +260,7 @@ class World:
         if event.kind in _RESTS:
             root = self.root(event.agent_id)
             if root.owner == process.owner:
-                raise Violated(f"invariant 10: {event.kind} was told while {process.name} still owned {root.agent_id}")
+                raise Violated(f"I10: {event.kind} was told while {process.name} still owned {root.agent_id}")
 
     def entered(self, tool: Tool[..., Any], context: ToolContext) -> None:
         """A body is entered: its call is on record as pending, under this key and attempt."""
@@ -270,7 +270,7 @@ class World:
         rows = [row for row in self.rows(context.execution_id) if row.idempotency_key == context.idempotency_key]
         on_record = [(row.status, row.attempt) for row in rows]
         if on_record != [(ToolStatus.PENDING, context.attempt)] and self._owned(process, context.execution_id):
-            raise Violated(f"invariant 1: {tool.name} was entered as attempt {context.attempt}, on record: {on_record}")
+            raise Violated(f"I1: {tool.name} was entered as attempt {context.attempt}, on record: {on_record}")
 
     def performed(self, context: ToolContext, result: str | None, error: Exception | None) -> None:
         """A body has ended."""
@@ -288,10 +288,10 @@ class World:
         self.witness.called(agent.name, request)
         record = self.record(request.execution_id)
         if record.llm_call_id != request.call_id and self._owned(process, request.execution_id):
-            raise Violated(f"invariant 1: the model call {request.call_id} is not on record")
+            raise Violated(f"I1: the model call {request.call_id} is not on record")
         wrong = valid_for_a_provider(request.messages)
         if wrong is not None:
-            raise Violated(f"invariant 8: the request {request.call_id}: {wrong}")
+            raise Violated(f"I17: the request {request.call_id}: {wrong}")
 
     def _owned(self, process: Process, execution_id: str) -> bool:
         return self.root(self.record(execution_id).agent_id).owner == process.owner
