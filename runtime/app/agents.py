@@ -55,11 +55,11 @@ class AgentHandle:
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
     ) -> Rest:
-        """Start a run and await its first rest."""
+        """Start a run and await its first rest. Raises what `start` raises, and what awaiting an Execution raises."""
         return await (await self.start(text, id=id, durable_context=durable_context))
 
     async def close(self) -> None:
-        """Take no new runs, in any process. A run that is open goes on to its end."""
+        """Take no new runs, in any process. A run that is open goes on to its end. Raises AgentNotFound."""
         await self._host.ask(_close(self.id))
 
     def __repr__(self) -> str:

@@ -40,11 +40,17 @@ class Execution:
         return await asyncio.shield(self._settled)
 
     async def history(self, after: int = 0) -> Sequence[Event]:
-        """The durable events of this run behind a cursor, in order; the cursor of the last one is where to go on."""
+        """The durable events of this run behind a cursor, in order; the cursor of the last one is where to go on.
+
+        Raises ExecutionNotFound.
+        """
         return await self._host.read(history(self.id, after))
 
     async def terminal(self) -> Outcome:
-        """Wait through rests, until the run has ended, wherever the decisions are made."""
+        """Wait through rests, until the run has ended, wherever the decisions are made.
+
+        Raises what awaiting raises.
+        """
         while True:
             rest = await next_rest(self._host, self.id)
             if not isinstance(rest, Suspended | NeedsResolution):

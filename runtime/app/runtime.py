@@ -21,7 +21,7 @@ from pawl.runtime.execution.keeper import Keeper, Trace
 from pawl.runtime.execution.lease import Lease, take_back
 from pawl.runtime.execution.listeners import Listener, Listeners, OnListenerError
 from pawl.runtime.execution.output import current_rest
-from pawl.runtime.execution.watch import Watch
+from pawl.runtime.execution.watch import Watch, unclaimed
 from pawl.runtime.llm.port import Provider, resolve_provider
 from pawl.runtime.loop.environment import AsyncioEnvironment, Environment
 from pawl.runtime.records.approvals import Decision, Receipt
@@ -181,7 +181,7 @@ class Runtime:
         return await self._identities.load(self._known(agent), agent_id)
 
     async def open(self, agent: Agent, agent_id: str) -> AgentHandle:
-        """Create it, or load it."""
+        """Create it, or load it. Raises WrongAgent when it is of another definition."""
         self._open()
         return await self._identities.open(self._known(agent), agent_id)
 
@@ -212,7 +212,10 @@ class Runtime:
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
     ) -> Execution:
-        """Open the logical agent (named like the definition by default) and start a run; see AgentHandle.start."""
+        """Open the logical agent (named like the definition by default) and start a run.
+
+        Raises WrongAgent, and what AgentHandle.start raises.
+        """
         handle = await self.open(agent, agent.name if agent_id is None else agent_id)
         return await handle.start(text, id=id, durable_context=durable_context)
 
@@ -225,7 +228,7 @@ class Runtime:
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
     ) -> Rest:
-        """Start a run and await its first rest."""
+        """Start a run and await its first rest. Raises what `start` raises, and what awaiting an Execution raises."""
         return await (await self.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context))
 
     async def execution(self, execution_id: str) -> Execution:
@@ -249,13 +252,7 @@ class Runtime:
 
     async def unclaimed(self) -> Sequence[ExecutionRecord]:
         """Open work that this process has no code for, or refused to touch (see the log for why)."""
-        host = self._open()
-        rows = await host.read(lambda tx: list(tx.executions.list(open_only=True, limit=1000)))
-        return [
-            record
-            for record, _ in rows
-            if record.definition not in self._definitions or record.execution_id in self._watch.refused
-        ]
+        return await self._open().read(unclaimed(self._definitions, self._watch.refused))
 
     # answers ------------------------------------------------------------------------------------------------
 
@@ -270,8 +267,9 @@ class Runtime:
         """Decide an approval request, the whole of it (`approve`) or some `items` by tool call id; the next rest.
 
         An item is True, False, or a Decision (with a message, or edited arguments). The same decision again is no
-        error; a different one raises AlreadyDecided. Raises StaleRequest, InvalidArguments, NotSuspended,
-        Superseded. Without code of the agent here, the decision is recorded and the rest is awaited elsewhere.
+        error; a different one raises AlreadyDecided. Raises StaleRequest, InvalidArguments, NotSuspended, AgentBusy or
+        Superseded where somebody else holds the agent, DefinitionChanged, SpecMismatch, StoreUnavailable,
+        OutcomeUnknown. Without code of the agent here, the decision is recorded and the rest is awaited elsewhere.
         """
         self._open()
         return await self._answers.decide(request_id, approve=approve, message=message, items=items)
@@ -284,7 +282,10 @@ class Runtime:
         message: str = "",
         items: Mapping[str, bool | Decision] | None = None,
     ) -> Sequence[Receipt]:
-        """The same, without going on: the decision is committed, whoever adopts the run applies it. The receipts."""
+        """The same, without going on: the decision is committed, whoever adopts the run applies it. The receipts.
+
+        Raises what `decide` raises.
+        """
         self._open()
         return await self._answers.record_decision(request_id, approve=approve, message=message, items=items)
 
@@ -295,7 +296,7 @@ class Runtime:
 
     async def cancel(self, execution_id: str) -> None:
         """Ask a run to stop, from any process. Returns when that is on record: the run will end, cancelled unless it
-        was ending already. An ended run is left as it is. Raises ExecutionNotFound.
+        was ending already. An ended run is left as it is. Raises ExecutionNotFound, StoreUnavailable, OutcomeUnknown.
         """
         self._open()
         await self._answers.cancel(execution_id)
@@ -313,7 +314,9 @@ class Runtime:
         """Say what became of an effect whose outcome is not known; the next rest.
 
         `subject` is a tool call id or "model". succeeded takes `result`, failed takes `error`, not_performed runs it
-        now. Raises UnknownSubject, InvalidArguments, StaleRevision when the execution is not at `revision` any more.
+        now. Raises ExecutionNotFound, UnknownSubject, InvalidArguments, StaleRevision when the execution is not at
+        `revision` any more, AgentBusy or Superseded where somebody else holds the agent, DefinitionChanged,
+        SpecMismatch, StoreUnavailable, OutcomeUnknown.
         """
         self._open()
         return await self._answers.resolve(
@@ -330,14 +333,21 @@ class Runtime:
         error: str | None = None,
         revision: int | None = None,
     ) -> ExecutionRecord:
-        """The same, without going on: the answer is committed, whoever adopts the run applies it. The new record."""
+        """The same, without going on: the answer is committed, whoever adopts the run applies it. The new record.
+
+        Raises what `resolve` raises.
+        """
         self._open()
         return await self._answers.record_resolution(
             execution_id, subject, outcome, result=result, error=error, revision=revision
         )
 
     async def reload(self, execution_id: str) -> None:
-        """Read the store again for an execution that was closed here because a write's outcome was not known."""
+        """Read the store again for an execution that was closed here because a write's outcome was not known.
+
+        Raises NotSuspended when it is not closed here, OutcomeUnknown while something that it started has not ended,
+        Superseded when another process took it over, StoreUnavailable.
+        """
         await self._open().reload(execution_id)
 
     def stats(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import attrs
 
@@ -118,6 +118,22 @@ def _asked_to_stop(execution_ids: Sequence[str]) -> Operation[list[str]]:
 def _any_dead(is_dead: Callable[[Owner], bool]) -> Operation[bool]:
     def read(tx: Transaction) -> bool:
         return any(is_dead(owner) for owner in tx.owners.list())
+
+    return read
+
+
+def unclaimed(known: Collection[str], refused: Collection[str]) -> Operation[list[ExecutionRecord]]:
+    """Open work of definitions that are not known, and what was refused, by execution id."""
+    left = frozenset(refused)
+
+    def read(tx: Transaction) -> list[ExecutionRecord]:
+        found: list[ExecutionRecord] = []
+        after = ""
+        while rows := tx.executions.list(open_only=True, after=after):
+            records = [record for record, _ in rows]
+            found += [one for one in records if one.definition not in known or one.execution_id in left]
+            after = records[-1].execution_id
+        return found
 
     return read
 

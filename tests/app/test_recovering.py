@@ -25,6 +25,7 @@ from pawl import (
     Usage,
     call,
     calls,
+    hang,
     scripted,
     tool,
 )
@@ -497,3 +498,14 @@ def test_work_of_an_agent_that_nobody_knows_is_listed() -> None:
         desk = world.open(Agent(name="other", model=scripted(["x"])))
         (record,) = desk.do(desk.runtime.unclaimed())
         assert (record.definition, record.status) == ("a", "active")
+
+
+def test_work_of_an_agent_that_nobody_knows_is_listed_behind_a_page_of_known_work() -> None:
+    known, other = (Agent(name=name, model=scripted([hang()] * 200)) for name in ("known", "other"))
+    with World(known, other) as world:
+        process = world.open()
+        for number in range(101):
+            process.do(process.runtime.start(known, "go", agent_id=f"k{number}"))
+        last = process.do(process.runtime.start(other, "go"))
+        desk = world.open(known)
+        assert [record.execution_id for record in desk.do(desk.runtime.unclaimed())] == [last.id]
