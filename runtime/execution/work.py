@@ -157,28 +157,24 @@ class Workshop:
         tool = invocation.agent.tool(row.tool)
         child, name = row.tool_invocation_id, f"probe-{row.tool_invocation_id}"
 
-        def ended(answer: Any, error: BaseException | None) -> None:
+        def ended(said: tuple[str, str | None] | None, _: BaseException | None) -> None:
             self._running.pop(name, None)
-            said = read_probe(answer) if error is None else "unknown"
-            if isinstance(said, Found) and tool is not None:
-                try:
-                    text = tool.result_text(said.result)
-                    return post("probe_found", ProbeAnswer(child, text), None, name)
-                except Exception:  # ToolError, or the result's own code
-                    said = "unknown"
-            event = "probe_absent" if said == "absent" else "probe_unknown"
-            return post(event, ProbeAnswer(child), None, name)
+            event, text = said if said is not None else ("probe_unknown", None)
+            post(event, ProbeAnswer(child, text), None, name)
 
-        probe = tool.probe if tool is not None else None
+        if tool is None or tool.probe is None:
+            self._environment.later(0.0, partial(ended, None, None))
+            return
+        known, probe = tool, tool.probe
 
-        async def ask() -> Any:
-            answer = probe(row.idempotency_key) if probe is not None else "unknown"
-            return await answer if inspect.isawaitable(answer) else answer
+        async def ask() -> tuple[str, str | None]:
+            answer = probe(row.idempotency_key)
+            return _probed(known, await answer if inspect.isawaitable(answer) else answer)
 
-        def ask_blocking() -> Any:
-            return probe(row.idempotency_key) if probe is not None else "unknown"
+        def ask_blocking() -> tuple[str, str | None]:
+            return _probed(known, probe(row.idempotency_key))
 
-        self.start(name, probe is not None and is_async(probe), ask_blocking, ask, ended)
+        self.start(name, is_async(probe), ask_blocking, ask, ended)
 
     def start(
         self,
@@ -278,6 +274,14 @@ def _body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolConte
 
 async def _async_body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext) -> str:
     return tool.result_text(await tool.function(**tool.bind(dict(arguments), context)))
+
+
+def _probed(tool: Tool[..., Any], answer: object) -> tuple[str, str | None]:
+    """What a probe said, as an event, and the result where there is one. Raises ToolError for one that is no result."""
+    said = read_probe(answer)
+    if isinstance(said, Found):
+        return "probe_found", tool.result_text(said.result)
+    return ("probe_absent" if said == "absent" else "probe_unknown"), None
 
 
 def _outcome(text: str | None, error: BaseException | None, asked: bool, seconds: float) -> ToolOutcome:
