@@ -1,4 +1,7 @@
-"""Every error a caller can meet. Each says what happened and what to do; none is raised for two reasons."""
+"""Every error a caller can meet. Each says what happened and what to do.
+
+Some are never raised: they are the type that `Failed.error` or `Blocked.error` names, since an outcome is data.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ class AlreadyDecided(PawlError):
 
 
 class NotSuspended(PawlError):
-    """The execution waits for no decision (any more)."""
+    """The execution waits for no decision (any more), or is not closed; look up what it is at with `result`."""
 
 
 class WrongAgent(PawlError):
@@ -127,11 +130,11 @@ class CodecError(StoreCorrupt):
 
 
 class IterationsExhausted(PawlError):
-    """The run used its `max_iterations` model answers without coming to an end."""
+    """Never raised, a type of `Failed.error`: the run used its `max_iterations` model answers; allow it more."""
 
 
 class DeadlineExceeded(PawlError):
-    """The run, or a decision it waited for, took longer than its deadline."""
+    """Never raised, a type of `Failed.error`: the run, or a decision it waited for, took longer than its deadline."""
 
 
 class ModelError(PawlError):
@@ -147,8 +150,10 @@ class MalformedModelAnswer(ModelError):
 
 
 class ToolError(PawlError):
-    """A tool failed and its `on_error` says that the run fails with it."""
+    """What a tool returned cannot be its result; as the type of `Failed.error`: a tool failed, and its `on_error` says
+    that the run fails with it.
+    """
 
 
 class FilterBlocked(PawlError):
-    """An input or output filter blocked the text."""
+    """Never raised, the type of `Blocked.error`: an input or output filter blocked the text."""
