@@ -41,6 +41,16 @@ class Invariants:
         self._in_flight: Counter[tuple[str, str]] = Counter()
         self.tampered = False
         """A fault wrote past the rules: revisions and tokens say nothing any more."""
+        self.violations: list[Violated] = []
+        """What was noticed so far; a runtime that swallows an error must not swallow these."""
+
+    def notice(self, number: str, holds: bool, what: str) -> None:
+        """Watch one thing while the world goes on. Raises Violated, and remembers it."""
+        try:
+            _hold(number, holds, what)
+        except Violated as violated:
+            self.violations.append(violated)
+            raise
 
     # at every write -----------------------------------------------------------------------------------------
 
@@ -49,7 +59,9 @@ class Invariants:
         execution_id = _commits_on(operation)
         if execution_id is not None:
             self._in_flight[process, execution_id] += 1
-            _hold("I3", self._in_flight[process, execution_id] == 1, f"two commits on {execution_id} are in flight")
+            self.notice(
+                "I3", self._in_flight[process, execution_id] == 1, f"two commits on {execution_id} are in flight"
+            )
 
     def answered(self, process: str, operation: Operation[Any]) -> None:
         """Its answer goes out."""
@@ -71,18 +83,20 @@ class Invariants:
         agent_id = command.agent_id if isinstance(command, ToolCommit) else command.record.agent_id
         root = tx.agents.get(agent_id)
         assert root is not None
-        _hold("I4", root.fence == command.authority.fence, f"{command.barrier} was written under an old fence")
+        self.notice("I4", root.fence == command.authority.fence, f"{command.barrier} was written under an old fence")
         if isinstance(command, ToolCommit):
             return
         name = command.record.execution_id
         record = tx.executions.get(name)
         assert record is not None
-        _hold("I5", record.token == command.token, f"{command.barrier} of {name} left another token")
-        _hold("I19", name not in self._ended, f"{command.barrier} was written after {name} had ended")
+        self.notice("I5", record.token == command.token, f"{command.barrier} of {name} left another token")
+        self.notice("I19", name not in self._ended, f"{command.barrier} was written after {name} had ended")
         if record.status in TERMINAL:
             self._ended[name] = record.status
         self._barriers[name] = self._barriers.get(name, 0) + 1
-        _hold("I12", len(tx.executions.list(agent_id, open_only=True)) <= 1, f"{agent_id} has two open executions")
+        self.notice(
+            "I12", len(tx.executions.list(agent_id, open_only=True)) <= 1, f"{agent_id} has two open executions"
+        )
 
     # at the end ---------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from pawl.runtime.records.tools import ToolRow, ToolStatus
 from pawl.runtime.simulation.bodies import watched
 from pawl.runtime.simulation.clock import EPOCH, Clock
 from pawl.runtime.simulation.faults import Fault, Faults, ProcessLost
-from pawl.runtime.simulation.invariants import Invariants, Violated, valid_for_a_provider
+from pawl.runtime.simulation.invariants import Invariants, valid_for_a_provider
 from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.witness import Witness
 from pawl.runtime.store.answers import Answer
@@ -155,7 +155,7 @@ class World:
     def wait(self, call: asyncio.Task[T], *, within: float = 3600.0) -> T:
         """Let the world go on until `call` is done, passing at most `within` virtual seconds. Its result.
 
-        Raises what the call raised, CallLost when its process is gone, Stuck.
+        Raises what the call raised, CallLost when its process is gone, Stuck, Violated.
         """
         process = next(process for process in self.processes if process.loop is call.get_loop())
         until = self.clock.time + within
@@ -197,6 +197,8 @@ class World:
                 return True
             finally:
                 self._turning = None
+            if self.invariants.violations:
+                raise self.invariants.violations[0]
             if process.restless:
                 return True
             restless.remove(process)
@@ -258,9 +260,8 @@ class World:
     def told(self, process: Process, event: Event) -> None:
         """A listener of a process got an event: at a rest, ownership has been released before."""
         if event.kind in _RESTS:
-            root = self.root(event.agent_id)
-            if root.owner == process.owner:
-                raise Violated(f"I10: {event.kind} was told while {process.name} still owned {root.agent_id}")
+            told = f"{event.kind} was told while {process.name} still owned {event.agent_id}"
+            self.invariants.notice("I10", self.root(event.agent_id).owner != process.owner, told)
 
     def entered(self, tool: Tool[..., Any], context: ToolContext) -> None:
         """A body is entered: its call is on record as pending, under this key and attempt."""
@@ -269,8 +270,9 @@ class World:
         self.witness.entered(tool, context, process.name, self.now)
         rows = [row for row in self.rows(context.execution_id) if row.idempotency_key == context.idempotency_key]
         on_record = [(row.status, row.attempt) for row in rows]
-        if on_record != [(ToolStatus.PENDING, context.attempt)] and self._owned(process, context.execution_id):
-            raise Violated(f"I1: {tool.name} was entered as attempt {context.attempt}, on record: {on_record}")
+        holds = on_record == [(ToolStatus.PENDING, context.attempt)] or not self._owned(process, context.execution_id)
+        what = f"{tool.name} was entered as attempt {context.attempt}, on record: {on_record}"
+        self.invariants.notice("I1", holds, what)
 
     def performed(self, context: ToolContext, result: str | None, error: Exception | None) -> None:
         """A body has ended."""
@@ -287,11 +289,10 @@ class World:
         assert process is not None
         self.witness.called(agent.name, request)
         record = self.record(request.execution_id)
-        if record.llm_call_id != request.call_id and self._owned(process, request.execution_id):
-            raise Violated(f"I1: the model call {request.call_id} is not on record")
+        holds = record.llm_call_id == request.call_id or not self._owned(process, request.execution_id)
+        self.invariants.notice("I1", holds, f"the model call {request.call_id} is not on record")
         wrong = valid_for_a_provider(request.messages)
-        if wrong is not None:
-            raise Violated(f"I17: the request {request.call_id}: {wrong}")
+        self.invariants.notice("I17", wrong is None, f"the request {request.call_id}: {wrong}")
 
     def _owned(self, process: Process, execution_id: str) -> bool:
         return self.root(self.record(execution_id).agent_id).owner == process.owner
