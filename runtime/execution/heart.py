@@ -15,7 +15,6 @@ import attrs
 
 from pawl.generated import agent_invocation, tool_invocation
 from pawl.runtime.agent.agent_invocation import AgentInvocation
-from pawl.runtime.agent.batch import Rank
 from pawl.runtime.agent.effects import Lost, Notify, Reopened, Spawn, Tell
 from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.agent.tool_invocation import ToolInvocation
@@ -23,12 +22,19 @@ from pawl.runtime.fsm.errors import UnhandledEvent
 from pawl.runtime.fsm.step import Arm, Disarm, Step, advance, enter
 from pawl.runtime.fsm.table import Kind, Row, Taken
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.records.tools import ErrorInfo, ToolRow
+from pawl.runtime.records.tools import ErrorInfo, ToolRow, ToolStatus
 
 AGENT = agent_invocation.MACHINE
 TOOL = tool_invocation.MACHINE
 AgentState = agent_invocation.State
 ToolState = tool_invocation.State
+
+_WAITS = {
+    ToolStatus.AWAITING_APPROVAL: ToolState.AWAITING_APPROVAL,
+    ToolStatus.AUTHORIZED: ToolState.AUTHORIZED,
+    ToolStatus.PENDING: ToolState.AUTHORIZED,
+}
+"""Where a stored call waits for its parent: one whose outcome was lost, to be dispatched again."""
 
 _ENDED = frozenset(info.name for info in TOOL.states if info.kind in (Kind.FINAL, Kind.HALT))
 
@@ -274,9 +280,9 @@ def _child_context(parent: AgentInvocation, row: ToolRow, body: str | None) -> T
 def _restored(live: Live, name: str) -> Child | None:
     """The child that a stored row is: at the wait state where its last incarnation ended. Nothing runs or is told."""
     fact = live.invocation.batch.find(name) if live.invocation.batch is not None else None
-    if fact is None or fact.rank is Rank.TERMINAL:
+    state = _WAITS.get(fact.row.status) if fact is not None else None
+    if fact is None or state is None:
         return None
-    state = ToolState.AWAITING_APPROVAL if fact.row.status == "awaiting_approval" else ToolState.AUTHORIZED
     return Child(state, _child_context(live.invocation, fact.row, None))
 
 
