@@ -15,7 +15,7 @@ from pawl.runtime.agent.payloads import Decided, Recovered, Resolved
 from pawl.runtime.app.execution import next_rest
 from pawl.runtime.barriers import hostless
 from pawl.runtime.barriers.claim import existing
-from pawl.runtime.barriers.decide import to_commit, undecided
+from pawl.runtime.barriers.decide import receipts, to_commit
 from pawl.runtime.barriers.resolve import MODEL, Performed, subjects
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.output import ended
@@ -124,14 +124,15 @@ class Answers:
         self, record: ExecutionRecord, agent: Agent, request_id: str, decisions: Sequence[Decision]
     ) -> asyncio.Future[Rest]:
         def payload(found: Recovered) -> Decided:
-            assert found.record is not None
-            if found.record.status != "suspended":
-                raise NotSuspended(
-                    f"execution {record.execution_id} is {found.record.status} and waits for no decision"
-                )
-            fresh = to_commit(found.record, request_id, decisions, ())
-            fresh = tuple(one for one in fresh if one.tool_call_id in undecided(found.record))
-            return Decided(request_id, found.record.revision, fresh)
+            # It may have moved on between being read and being claimed; then what is on record decides, once more.
+            now = found.record
+            assert now is not None
+            if now.status != "suspended" or now.request is None or now.request.id != request_id:
+                raise NotSuspended(f"execution {now.execution_id} is {now.status} and waits for no decision of these")
+            fresh = to_commit(now, request_id, decisions, receipts(now, now.decisions, now.updated_at))
+            if not fresh:
+                raise NotSuspended(f"execution {now.execution_id} got the same decision from somebody else")
+            return Decided(request_id, now.revision, fresh)
 
         return await self._host.bring(record, agent, "decided", payload)
 
@@ -249,13 +250,13 @@ class Answers:
 
 def _request(request_id: str) -> Operation[_Found]:
     def read(tx: Transaction) -> _Found:
-        receipts = tuple(tx.decisions.of_request(request_id))
+        earlier = tuple(tx.decisions.of_request(request_id))
         record = tx.executions.of_request(request_id)
-        if record is None and receipts:
-            record = tx.executions.get(receipts[0].execution_id)
+        if record is None and earlier:
+            record = tx.executions.get(earlier[0].execution_id)
         if record is None:
             raise StaleRequest(f"there is no pending request {request_id!r}; look up the current one and decide that")
-        return _Found(record, receipts)
+        return _Found(record, earlier)
 
     return read
 

@@ -315,8 +315,8 @@ class Runtime:
 
         `subject` is a tool call id or "model". succeeded takes `result`, failed takes `error`, not_performed runs it
         now. Raises ExecutionNotFound, UnknownSubject, InvalidArguments, StaleRevision when the execution is not at
-        `revision` any more, AgentBusy or Superseded where somebody else holds the agent, DefinitionChanged,
-        SpecMismatch, StoreUnavailable, OutcomeUnknown.
+        `revision` any more, or has just moved on, AgentBusy or Superseded where somebody else holds the agent,
+        DefinitionChanged, SpecMismatch, StoreUnavailable, OutcomeUnknown.
         """
         self._open()
         return await self._answers.resolve(

@@ -307,3 +307,28 @@ def test_a_process_that_starts_announces_what_waits_and_turns_nobody_away() -> N
         second = world.opened(*opening)
         assert [event.kind for event in second.events] == ["approval_required"]
         assert second.events[0].data["request"]["id"] == rest.request.id
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_decision_that_claims_the_run_after_the_same_item_was_decided_elsewhere_is_no_second_one(
+    approve: bool,
+) -> None:
+    agent = payer()
+    with World(agent, faults=[Fault("take_over#1", "hold")]) as world:
+        first, second = world.open(), world.open()
+        rest = first.do(first.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        late = second.begin(second.runtime.decide(rest.request.id, items={"c1": approve}))
+        world.settle()
+        still = first.do(first.runtime.decide(rest.request.id, items={"c1": True}))
+        assert isinstance(still, Suspended)
+        world.release("take_over#1")
+        if approve:
+            again = world.wait(late)
+            assert isinstance(again, Suspended)
+            assert again.revision == still.revision
+        else:
+            with pytest.raises(AlreadyDecided):
+                world.wait(late)
+        assert world.record(rest.execution_id).revision == still.revision
+        assert world.kinds(rest.agent_id).count("approval_decided") == 1
