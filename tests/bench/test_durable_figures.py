@@ -74,15 +74,20 @@ def test_the_bare_log_commits_as_often_and_as_much_as_the_run_beside_it(monkeypa
             super().write(run, bodies)
 
     monkeypatch.setattr(durable, "BareLog", Noting)
-    assert len(asyncio.run(durable.pair_ratios(2, rounds=2))) == 2
+    assert len(asyncio.run(durable.beside_a_log(2, 1, rounds=2))) == 2
     assert written == [[BODY] * (1 + 3 + 2 + 2 + 1)] * len(written)
 
 
 def test_the_figures_of_time_have_their_names_and_limits() -> None:
-    assert facts(durable.durable_ratio(pairs=1, rounds=1)) == ("durable_ratio", 3.5, "times", "at_most")
-    gain = durable.group_commit_gain(executions=4, repetitions=1, rounds=1)
+    assert facts(durable.durable_ratio(batches=1, pairs=1, rounds=1)) == ("durable_ratio", 3.5, "times", "at_most")
+    gain = durable.group_commit_gain(executions=4, batches=1, rounds=1)
     assert facts(gain) == ("group_commit_gain", 2.5, "times", "at_least")
     assert facts(startup.first_step_ms(tries=1)) == ("first_step_ms", 400, "ms", "at_most")
+
+
+def test_the_quicker_half_of_the_batches_counts() -> None:
+    assert durable.quiet([(9.0, 1.0), (2.0, 3.0), (8.0, 1.0), (1.0, 5.0), (3.0, 4.0)]) == 4.0
+    assert durable.quiet([(2.0, 7.0)]) == 7.0
 
 
 def test_the_figures_of_storage_have_their_names_and_limits() -> None:

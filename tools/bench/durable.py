@@ -3,72 +3,92 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Sequence
+from itertools import count
 from statistics import median
 from time import perf_counter
 
+from pawl.runtime.app.agents import AgentHandle
+from pawl.runtime.app.runtime import Runtime
 from pawl.tools.bench.bare_log import BareLog
 from pawl.tools.bench.figures import Figure
-from pawl.tools.bench.rounds import CountedStore, finish, on_disk, running, talker, texts
+from pawl.tools.bench.rounds import CountedStore, finish, on_disk, running, talker, texts, uncollected
 
 ROUNDS = 5
 
 
-def durable_ratio(pairs: int = 60, rounds: int = ROUNDS) -> Figure:
+def durable_ratio(batches: int = 6, pairs: int = 15, rounds: int = ROUNDS) -> Figure:
     """One run at a time, from its admission to its outcome; times a bare log that commits as often, as much, as safely.
 
     The two take turns on the same disk, since a busy machine slows them down alike: the median of the pairs' ratios.
     """
-    return Figure("durable_ratio", median(asyncio.run(pair_ratios(pairs, rounds))), 3.5, "times")
+    return Figure("durable_ratio", quiet(asyncio.run(beside_a_log(batches, pairs, rounds))), 3.5, "times")
 
 
-def group_commit_gain(executions: int = 64, repetitions: int = 6, rounds: int = ROUNDS) -> Figure:
-    """Barriers a second of 64 runs at once; times those of one run at a time, the median of some turns."""
-    gains = asyncio.run(_gains(executions, repetitions, rounds))
-    return Figure("group_commit_gain", median(gains), 2.5, "times", "at_least")
+def group_commit_gain(executions: int = 64, batches: int = 8, rounds: int = ROUNDS) -> Figure:
+    """Barriers a second of 64 runs at once; times those of one run at a time."""
+    gain = quiet(asyncio.run(_beside_one(executions, batches, rounds)))
+    return Figure("group_commit_gain", gain, 2.5, "times", "at_least")
 
 
-async def pair_ratios(pairs: int, rounds: int) -> list[float]:
-    """How many times as long as the bare log each run took. Raises AssertionError when the commits differ in number."""
-    agent = talker(rounds)
-    ratios = []
-    with on_disk() as folder:
+def quiet(batches: Sequence[tuple[float, float]]) -> float:
+    """Of (seconds, value) of each batch, the median value of the quicker half: where the machine did little else."""
+    quickest = sorted(batches)[: (len(batches) + 1) // 2]
+    return median(value for _, value in quickest)
+
+
+async def beside_a_log(batches: int, pairs: int, rounds: int) -> list[tuple[float, float]]:
+    """For each batch its seconds, and how many times as long as the bare log a run took."""
+    agent, made = talker(rounds), count()
+    with on_disk() as folder, uncollected():
         log, store = BareLog(folder / "bare.db"), CountedStore(folder / "pawl.db")
+
+        async def pair(runtime: Runtime) -> tuple[float, float]:
+            handle = await runtime.create(agent, f"agent {next(made)}")
+            store.barriers.clear()
+            begin = perf_counter()
+            await finish(handle)
+            alone = perf_counter() - begin
+            bodies = [texts().next() for _ in range(store.barriers.total())]
+            begin = perf_counter()
+            log.write(handle.id, bodies)
+            return alone, perf_counter() - begin
+
         async with running(store, agent) as runtime:
-            for pair in range(-_WARM_UP, pairs):
-                handle = await runtime.create(agent, f"agent {pair}")
-                store.barriers.clear()
-                begin = perf_counter()
-                await finish(handle)
-                turn = perf_counter()
-                bodies = [texts().next() for _ in range(store.barriers.total())]
-                again = perf_counter()
-                log.write(handle.id, bodies)
-                if pair >= 0:
-                    ratios.append((turn - begin) / (perf_counter() - again))
+            for _ in range(_WARM_UP):
+                await pair(runtime)
+            found = [[await pair(runtime) for _ in range(pairs)] for _ in range(batches)]
         log.close()
-    return ratios
+    return [(sum(map(sum, batch)), median(alone / bare for alone, bare in batch)) for batch in found]
 
 
-async def _gains(executions: int, repetitions: int, rounds: int) -> list[float]:
-    agent = talker(rounds)
-    gains = []
-    with on_disk() as folder:
+async def _beside_one(executions: int, batches: int, rounds: int) -> list[tuple[float, float]]:
+    """For each batch its seconds, and how many times as many barriers a second many runs passed as one at a time."""
+    agent, made = talker(rounds), count()
+    with on_disk() as folder, uncollected():
         store = CountedStore(folder / "pawl.db")
+
+        async def timed(work: Awaitable[object]) -> tuple[float, float]:
+            store.barriers.clear()
+            begin = perf_counter()
+            await work
+            seconds = perf_counter() - begin
+            return seconds, store.barriers.total() / seconds
+
+        async def batch(runtime: Runtime) -> tuple[float, float]:
+            handles = [await runtime.create(agent, f"agent {next(made)}") for _ in range(executions + executions // 4)]
+            together = await timed(asyncio.gather(*map(finish, handles[:executions])))
+            alone = await timed(_one_by_one(handles[executions:]))
+            return together[0] + alone[0], together[1] / alone[1]
+
         async with running(store, agent) as runtime:
-            for repetition in range(-1, repetitions):
-                names = [f"agent {repetition}.{number}" for number in range(executions + executions // 4)]
-                handles = [await runtime.create(agent, name) for name in names]
-                store.barriers.clear()
-                begin = perf_counter()
-                await asyncio.gather(*[finish(handle) for handle in handles[:executions]])
-                turn = perf_counter()
-                together = store.barriers.total() / (turn - begin)
-                store.barriers.clear()
-                for handle in handles[executions:]:
-                    await finish(handle)
-                if repetition >= 0:
-                    gains.append(together / (store.barriers.total() / (perf_counter() - turn)))
-    return gains
+            await batch(runtime)
+            return [await batch(runtime) for _ in range(batches)]
+
+
+async def _one_by_one(handles: Sequence[AgentHandle]) -> None:
+    for handle in handles:
+        await finish(handle)
 
 
 _WARM_UP = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import string
 from collections import Counter
@@ -99,6 +100,17 @@ def on_disk() -> Iterator[Path]:
     parent = Path("/var/tmp")
     with TemporaryDirectory(prefix="pawl-bench-", dir=parent if parent.is_dir() else None) as folder:
         yield Path(folder)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without garbage collection, whose pauses depend on what else the process holds."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @asynccontextmanager
