@@ -82,6 +82,18 @@ def test_a_place_that_cannot_be_a_store_is_told(shell: Shell, url: str, why: str
     assert why in one_line(shell("ls", "--db", url), 2)
 
 
+def test_a_run_that_waits_in_memory_is_told_that_nobody_can_go_on_with_it(shell: Shell) -> None:
+    shell.write("clerk.py", CLERK)
+
+    waits = shell("run", "clerk", "hello", "--db", "memory://")
+
+    assert waits.code == 3
+    assert waits.err == (
+        "note: memory:// is gone with this process, and nobody can go on with the run; name a file with --db\n"
+    )
+    assert shell("run", "clerk", "hello").err == ""
+
+
 def test_the_store_may_come_from_the_environment(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     name, _ = shell.started("--db", "a.db")
     monkeypatch.setenv("PAWL_DB", "a.db")

@@ -20,7 +20,7 @@ from pawl.runtime.store.open import store_at
 from pawl.tools.cli import apps, rests
 from pawl.tools.cli.output import Misuse, as_json, err, leave, out
 from pawl.tools.cli.rests import Ways
-from pawl.tools.cli.stores import option
+from pawl.tools.cli.stores import lasts, option
 from pawl.tools.cli.telling import Teller
 
 INTERRUPTED = 130
@@ -59,6 +59,8 @@ def run(wish: Wish, db: str, json: bool) -> None:
         rest = go_on(db, [agent], teller, start, trace=wish.trace)
     except KeyboardInterrupt:
         interrupted(started, Ways(option(db)), wish.app)
+    if rests.exit_code(rest) == rests.AT_REST and not lasts(db):
+        err("note: memory:// is gone with this process, and nobody can go on with the run; name a file with --db")
     end(rest, teller, Ways(option(db), f" --app {shlex.quote(wish.app)}"), json)
 
 

@@ -35,6 +35,11 @@ def option(url: str) -> str:
     return "" if url == os.environ.get("PAWL_DB", DEFAULT_DB) else f" --db {shlex.quote(url)}"
 
 
+def lasts(url: str) -> bool:
+    """Whether the store outlives the process that opens it."""
+    return store_at(url).info.adapter != "memory"
+
+
 def _must_exist(store: Store, url: str) -> None:
     if store.info.adapter == "memory":
         raise Misuse("memory:// is gone with the process that made it; name a file with --db")
