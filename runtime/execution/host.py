@@ -31,7 +31,6 @@ from pawl.runtime.records.errors import (
     AgentBusy,
     DefinitionChanged,
     ExecutionNotFound,
-    InvalidArguments,
     NotSuspended,
     OutcomeUnknown,
     PawlError,
@@ -112,16 +111,12 @@ class Host:
         return await future
 
     async def read(self, operation: Operation[T]) -> T:
-        """Read off the loop. Raises what the operation raises, StoreError, InvalidArguments for a name that no store
-        can hold.
-        """
+        """Read off the loop. Raises what the operation raises, and StoreError."""
         future: asyncio.Future[T] = self.environment.future()
 
         def arrived(value: Any, error: BaseException | None) -> None:
             if future.done():
                 return
-            if isinstance(error, UnicodeEncodeError):
-                error = InvalidArguments(f"{error.object!r:.60} is not Unicode text (a lone surrogate)")
             if error is not None:
                 future.set_exception(error)
             else:

@@ -99,7 +99,8 @@ class SqliteStore:
             answer(Unavailable(self._not_open()))
 
     def read(self, operation: Operation[T]) -> T:
-        """Run a read-only operation now, on one snapshot. Raises PawlError, StoreError.
+        """Run a read-only operation now, on one snapshot. Raises PawlError, StoreError, and InvalidArguments where it
+        asks for a name that no store can hold.
 
         A read-back is submitted, not read: only the writer makes sure that what it did not see can not land.
         """
@@ -116,6 +117,8 @@ class SqliteStore:
             return operation(transaction)
         except sqlite3.Error as error:
             raise _named(self._place, error) from error
+        except UnicodeEncodeError as error:
+            raise InvalidArguments(f"{error.object!r:.60} is not Unicode text (a lone surrogate)") from None
         finally:
             self._keep(reader)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 
 from pawl import (
@@ -36,6 +37,9 @@ from pawl.runtime.execution.heart import Move
 FASTER = (AgentBusy, NotSuspended, StaleRequest, Superseded, UnknownSubject)
 """What is said to the slower of two workers."""
 
+MOMENT = 0.1
+"""Seconds that a body takes, so that it can be killed in it."""
+
 
 def note(context: ToolContext, name: str) -> None:
     """One line for each time that a body is entered."""
@@ -49,6 +53,7 @@ def note(context: ToolContext, name: str) -> None:
 def look_up(ctx: ToolContext) -> str:
     """Free, and safe to repeat."""
     note(ctx, "look_up")
+    time.sleep(MOMENT)
     return "found"
 
 
@@ -56,6 +61,7 @@ def look_up(ctx: ToolContext) -> str:
 def refund(ctx: ToolContext) -> str:
     """Approved, and safe to repeat under its key: the ledger has one line a key."""
     note(ctx, "refund")
+    time.sleep(MOMENT)
     (outside / "ledger" / ctx.idempotency_key).touch()
     return "refunded"
 
@@ -64,6 +70,7 @@ def refund(ctx: ToolContext) -> str:
 def mail(ctx: ToolContext) -> str:
     """Asked about when its outcome is lost."""
     note(ctx, "mail")
+    time.sleep(MOMENT)
     return "sent"
 
 
@@ -71,7 +78,7 @@ def mail(ctx: ToolContext) -> str:
 async def post(ctx: ToolContext) -> str:
     """The same, on the loop."""
     note(ctx, "post")
-    await asyncio.sleep(0.001)
+    await asyncio.sleep(MOMENT)
     return "posted"
 
 

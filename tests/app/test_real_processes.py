@@ -16,7 +16,7 @@ import pytest
 from pawl import Runtime
 from pawl.runtime.records.executions import ExecutionRecord
 
-AGENTS, RUNS, KILLS = 8, 16, 10
+AGENTS, RUNS, KILLS = 8, 14, 10
 WORKER = Path(__file__).with_name("killed_worker.py")
 
 
@@ -44,7 +44,7 @@ def work_with_kills(folder: Path, workers: int, chance: random.Random) -> int:
     try:
         while kills < KILLS:
             victim = chance.randrange(workers)
-            if not steps(processes[victim], chance.randrange(50, 500)):
+            if not steps(processes[victim], chance.randrange(50, 500 // workers)):
                 break
             processes[victim].kill()
             end(processes[victim])
