@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import random
+from pathlib import Path
+
 import pytest
 
 from execution.programs import Seen, clerk, named, run, single_faults
-from pawl.runtime.simulation.faults import Fault
+from pawl.runtime.simulation.faults import BARRIERS, Fault
 from pawl.runtime.simulation.world import World
+from pawl.runtime.store.port import Store
+from pawl.runtime.store.sqlite import SqliteStore
+
+RUNS = int(os.environ.get("SIM_RUNS", "0"))
 
 CLERK = clerk()
 
 
-def disturbed(*faults: Fault) -> tuple[Seen, list[str], list[Fault]]:
+def disturbed(*faults: Fault, store: Store | None = None) -> tuple[Seen, list[str], list[Fault]]:
     """What the run came to, what it asked about, and every fault that it could meet as well."""
-    with World(CLERK, faults=faults) as world:
+    with World(CLERK, faults=faults, store=store) as world:
         result, client = run(world, CLERK)
-        assert not world.faults.unmet
+        assert len(faults) > 1 or not world.faults.unmet  # one may keep the other from its place
         if all(fault.times for fault in faults):
             assert "Stuck" not in client.troubles
         return result, client.asked, single_faults(world)
@@ -29,8 +37,8 @@ LOSSES = [
 ]
 
 
-def expect_undisturbed(*faults: Fault) -> None:
-    result, asked, _ = disturbed(*faults)
+def expect_undisturbed(*faults: Fault, store: Store | None = None) -> None:
+    result, asked, _ = disturbed(*faults, store=store)
     effects = {**result.effects, "pay": min(result.effects["pay"], 1)}  # a replay call may run again
     assert (result.outcome, result.output, result.kinds, result.statuses) == (
         EXPECTED.outcome,
@@ -58,3 +66,18 @@ def test_one_fault_anywhere_changes_nothing_that_anybody_can_see(fault: Fault) -
 def test_one_more_fault_while_a_lost_process_is_made_up_for_changes_nothing(loss: Fault, fault: Fault) -> None:
     if loss.address != fault.address:
         expect_undisturbed(loss, fault)
+
+
+AT_BARRIERS = [fault for fault in FAULTS if fault.at.partition("#")[0] in BARRIERS and fault.times == 1]
+
+
+@pytest.mark.parametrize("fault", AT_BARRIERS, ids=named)
+def test_on_a_file_it_is_the_same(fault: Fault, tmp_path: Path) -> None:
+    expect_undisturbed(fault, store=SqliteStore(tmp_path / "runs.db", "NORMAL", inline=True))
+
+
+@pytest.mark.skipif(not RUNS, reason="every pair takes minutes; set SIM_RUNS to the number of pairs to try")
+def test_two_faults_anywhere_change_nothing() -> None:
+    pairs = [(first, second) for first in FAULTS for second in disturbed(first)[2] if first.address != second.address]
+    for first, second in random.Random(RUNS).sample(pairs, min(RUNS, len(pairs))):
+        expect_undisturbed(first, second)
