@@ -23,9 +23,10 @@ from pawl.runtime.store.port import Operation, Transaction
 
 
 def stop_intent(execution_id: str, now: float) -> Operation[ExecutionRecord]:
-    """Write that the run is to stop; its own row, no revision. One at rest becomes adoptable. An ended one is left.
+    """Write that the run is to stop; its own row, no revision. An ended one is left.
 
-    Raises ExecutionNotFound.
+    It waits for nothing any more, also where somebody owns it just now, who may let it go as it was found, or die: so
+    whoever looks next ends it. Raises ExecutionNotFound.
     """
 
     def run(tx: Transaction) -> ExecutionRecord:
@@ -33,9 +34,7 @@ def stop_intent(execution_id: str, now: float) -> Operation[ExecutionRecord]:
         if record.status in TERMINAL:
             return record
         tx.intents.put(StopIntent(execution_id, "cancel", now))
-        root = tx.agents.get(record.agent_id)
-        if root is not None and root.owner is None:
-            tx.executions.rest(execution_id, None)
+        tx.executions.rest(execution_id, None)
         return record
 
     return run

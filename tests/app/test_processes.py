@@ -332,3 +332,37 @@ def test_a_decision_that_claims_the_run_after_the_same_item_was_decided_elsewher
                 world.wait(late)
         assert world.record(rest.execution_id).revision == still.revision
         assert world.kinds(rest.agent_id).count("approval_decided") == 1
+
+
+def test_a_run_that_is_cancelled_while_a_decision_lets_it_go_unchanged_is_ended() -> None:
+    agent = payer()
+    with World(agent, faults=[Fault("take_over#1", "hold"), Fault("let_go#1", "hold")]) as world:
+        first, second = world.open(), world.open()
+        rest = first.do(first.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        late = second.begin(second.runtime.decide(rest.request.id, items={"c1": False}))
+        world.settle()
+        first.do(first.runtime.decide(rest.request.id, items={"c1": True}))
+        world.release("take_over#1")
+        world.settle()
+        first.do(first.runtime.cancel(rest.execution_id))
+        world.release("let_go#1")
+        with pytest.raises(AlreadyDecided):
+            world.wait(late)
+        world.advance(5)
+        assert world.record(rest.execution_id).status == "cancelled"
+
+
+def test_a_run_that_is_cancelled_while_a_process_that_dies_brings_it_a_decision_is_ended() -> None:
+    agent = payer()
+    with World(agent, faults=[Fault("take_over#1", "hold_reply")]) as world:
+        first, second = world.open(), world.open()
+        rest = first.do(first.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        second.begin(second.runtime.decide(rest.request.id, approve=True))
+        world.settle()
+        first.do(first.runtime.cancel(rest.execution_id))
+        assert world.record(rest.execution_id).status == "suspended"
+        world.lose(second)
+        world.advance(5)
+        assert world.record(rest.execution_id).status == "cancelled"
