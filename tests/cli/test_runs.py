@@ -8,12 +8,14 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from cli.shell import CLERK, Shell, command, environment
 from pawl import Runtime
-from pawl.tools.cli import running
+from pawl.generated.agent_invocation import MACHINE
+from pawl.tools.cli import running, showing
 
 ENDINGS = '''\
 from pawl import Agent, ModelError, call, scripted, tool
@@ -199,6 +201,17 @@ def test_the_diagram_shows_where_a_run_stands_and_how_it_came_there(shell: Shell
     assert "penwidth=3" in suspended[0]
     assert (shell.folder / "here.dot").read_text(encoding="utf-8").count("penwidth=2.2") > 8
     assert shell("show", name, "--diagram", "here.png").code == 2
+
+
+def test_an_open_run_of_another_pawl_is_shown_as_one(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, request = shell.started()
+    assert "this Pawl has another" not in shell("show", name).out
+    other = SimpleNamespace(name=MACHINE.name, spec_hash="0" * 64)
+    monkeypatch.setattr(showing, "MACHINE", other)
+
+    assert "; this Pawl has another, and leaves the run to the version that wrote it\n" in shell("show", name).out
+    assert shell("reject", request, "--app", "clerk").code == 1
+    assert "this Pawl has another" not in shell("show", name).out
 
 
 def test_a_worker_goes_on_with_what_was_decided_elsewhere_until_it_is_told_to_stop(shell: Shell) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pawl.generated.agent_invocation import MACHINE
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.tools import StoredTool
 from pawl.tools.cli import finding, rests
@@ -71,7 +72,9 @@ def on_disk(found: Snapshot) -> Iterator[tuple[str, str]]:
     yield _fact("owner", _owner(found))
     if found.intent is not None:
         yield _fact("stop", f"{found.intent.reason} asked for at {moment(found.intent.at)}")
-    yield _fact("machine", f"{record.machine} {record.spec_hash[:12]}")
+    foreign = (record.machine, record.spec_hash) != (MACHINE.name, MACHINE.spec_hash) and not found.ended
+    whose = "; this Pawl has another, and leaves the run to the version that wrote it" if foreign else ""
+    yield _fact("machine", f"{record.machine} {record.spec_hash[:12]}{whose}")
 
 
 def tool_words(stored: StoredTool, verdict: str | None = None) -> str:
