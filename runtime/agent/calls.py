@@ -8,7 +8,7 @@ import attrs
 
 from pawl.runtime.agent.barrier_steps import Effects, OpenBarrier, refusing
 from pawl.runtime.agent.definition import Agent
-from pawl.runtime.agent.effects import CallModel, Emit, LoadContext
+from pawl.runtime.agent.effects import Announce, CallModel, Emit, LoadContext
 from pawl.runtime.agent.facts import NOTHING, Facts
 from pawl.runtime.agent.payloads import (
     FilteredText,
@@ -23,7 +23,7 @@ from pawl.runtime.barriers.commit import Commit, Written
 from pawl.runtime.barriers.facts import answer_entries, call_entry
 from pawl.runtime.fsm.step import Raise
 from pawl.runtime.llm.port import ModelRequest
-from pawl.runtime.records.events import Event, EventKind, durable_events
+from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.executions import ExecutionRecord, Manifest
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import JournalEntry, JournalKind
@@ -71,14 +71,7 @@ class Committing(Facts):
             journal=(),
             barrier=None,
             held=not command.release,
-        ), tuple(self._told(command.position, command.journal))
-
-    def _told(self, position: int, journal: tuple[JournalEntry, ...]) -> list[Emit]:
-        events: list[Event] = []
-        for place, entry in enumerate(journal, position + 1):
-            body = entry.content.body if entry.content is not None else None
-            events += durable_events(entry.kind, self.agent_id, self.execution_id, place, body, entry.meta)
-        return [Emit(event) for event in events]
+        ), (Announce(command.position, command.journal),)
 
     def _recorded(self, llm_call_id: str, status: str, **meta: Any) -> JournalEntry:
         """A model call as the journal has it."""

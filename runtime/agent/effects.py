@@ -11,6 +11,7 @@ from pawl.runtime.barriers.answers import Reading
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.events import Event
 from pawl.runtime.records.executions import Awaiting
+from pawl.runtime.records.journal import JournalEntry
 from pawl.runtime.records.rests import Rest
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.port import Transaction
@@ -129,6 +130,14 @@ class Emit:
     """Tell listeners."""
 
     event: Event
+
+
+@attrs.frozen
+class Announce:
+    """Tell listeners of what a barrier appended after `position`. Its events are made where somebody listens."""
+
+    position: int
+    journal: tuple[JournalEntry, ...]
 
 
 @attrs.frozen

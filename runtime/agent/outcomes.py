@@ -7,7 +7,7 @@ from typing import Any, Self
 import attrs
 
 from pawl.runtime.agent.barrier_steps import Effects, OpenBarrier, refusing
-from pawl.runtime.agent.effects import Begun, Ended
+from pawl.runtime.agent.effects import Announce, Begun, Ended
 from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.tool_batch import ToolBatch
 from pawl.runtime.barriers.admission import Admission, Admitted
@@ -151,7 +151,6 @@ class Outcomes(ToolBatch):
         command = self.barrier.command
         assert isinstance(command, Commit)
         written: Written = payload.value
-        told = self._told(command.position, command.journal[:-1])
         return replace(
             self,
             record=command.record,
@@ -161,7 +160,7 @@ class Outcomes(ToolBatch):
             barrier=None,
             held=False,
             output=self.ending.output if self.ending is not None else None,
-        ), tuple(told)
+        ), (Announce(command.position, command.journal[:-1]),)
 
     # finals -------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from pawl.generated.agent_invocation import MACHINE, State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.effects import (
+    Announce,
     AtRest,
     Authorize,
     Begun,
@@ -55,7 +56,9 @@ from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.loop.inbox import Inbox
 from pawl.runtime.loop.outbox import Outbox
 from pawl.runtime.records.errors import OutcomeUnknown
+from pawl.runtime.records.events import durable_events
 from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.journal import JournalEntry
 from pawl.runtime.store.answers import Answer, Unavailable, Uncertain
 from pawl.runtime.store.port import Operation, Store
 
@@ -253,6 +256,9 @@ class Keeper:
                 self._arm(live, effect)
             case DisarmTimer(child, state):
                 self._disarm(live.session, (child, state))
+            case Announce(position, journal):
+                if self.listeners.any:
+                    self._announce(live, position, journal)
             case Emit(event):
                 self.listeners.tell(event)
             case Begun():
@@ -276,6 +282,14 @@ class Keeper:
                 self.waiting.settle(live.execution_id, None, error)
             case _:
                 raise AssertionError(f"nobody carries out {effect!r}")
+
+    def _announce(self, live: Live, position: int, journal: tuple[JournalEntry, ...]) -> None:
+        """Each durable event with the position of its record as cursor."""
+        agent_id, execution_id = live.invocation.agent_id, live.execution_id
+        for place, entry in enumerate(journal, position + 1):
+            body = entry.content.body if entry.content is not None else None
+            for event in durable_events(entry.kind, agent_id, execution_id, place, body, entry.meta):
+                self.listeners.tell(event)
 
     def _not_performed(self, live: Live, effect: object, error: Exception) -> None:
         """What cannot be carried out is an error inside of whoever asked for it; where nobody is left, of who waits."""
