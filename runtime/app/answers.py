@@ -42,6 +42,10 @@ from pawl.runtime.store.port import Operation, Transaction
 Items = Mapping[str, "bool | Decision"]
 
 
+_LOOKS, _LOOK = 10, 0.1
+"""How often, and after how many seconds, a run that this process is claiming or letting go is looked at again."""
+
+
 @attrs.frozen
 class _Found:
     record: ExecutionRecord
@@ -142,8 +146,14 @@ class Answers:
         """Write the intent, then tell whoever runs it: this process now, another at its next look."""
         host = self._host
         record = await host.ask(hostless.stop_intent(execution_id, host.environment.now()))
-        if ended(record) or host.stop_live(execution_id):
+        if ended(record):
             return
+        for _ in range(_LOOKS):
+            if host.stop_live(execution_id):
+                return
+            if not host.holds_still(record):
+                break
+            await host.pause(_LOOK)
         # Nobody runs it: this process ends it. Where another does, or only another may, that one sees the intent.
         with suppress(AgentBusy, Superseded, SpecMismatch, StoreUnavailable, OutcomeUnknown):
             agent = host.definition(record, stopping=True)

@@ -321,6 +321,12 @@ class Host:
         """Tell a live session of an intent that is on record. False when the execution is not run here."""
         return self.keeper.deliver(execution_id, "cancel_requested", Stop("cancel"))
 
+    def holds_still(self, record: ExecutionRecord) -> bool:
+        """Whether this process has the execution without running it: it is just being claimed, or let go."""
+        slot = self.keeper.registry.slot(record.agent_id)
+        held = slot is not None and slot.execution_id == record.execution_id
+        return held and self.keeper.live(record.execution_id) is None
+
     async def reload(self, execution_id: str) -> None:
         """Read the store again for an execution that was closed here, and go on from what it says.
 

@@ -394,3 +394,24 @@ def test_a_tool_that_never_ends_closes_a_cancelled_run_after_the_drain() -> None
         with pytest.raises(OutcomeUnknown):
             process.do(execution)
         assert 59 < world.clock.time < 62
+
+
+def test_a_run_that_is_being_let_go_is_ended_by_who_cancels_it_here() -> None:
+    @tool
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    agent = Agent(name="a", model=scripted([call("look"), "done"]), tools=[look])
+    with World(agent, faults=[Fault("tool:look#1", "crash_during_effect"), Fault("let_go#1", "hold")]) as world:
+        process = world.open()
+        process.begin(process.runtime.run(agent, "go", id="r1"))
+        world.settle()
+        process = world.open(poll_interval=0)
+        (record,) = world.records()
+        cancelling = process.begin(process.runtime.cancel(record.execution_id))
+        world.settle()
+        world.release("let_go#1")
+        world.wait(cancelling)
+        world.advance(1)
+        assert world.record(record.execution_id).status == "cancelled"
