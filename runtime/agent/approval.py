@@ -115,6 +115,10 @@ def read_answer(answer: object) -> Authorization:
         permission = "ask" if permission else "allow"
     if not isinstance(permission, str) or permission not in _PERMISSIONS or not isinstance(reason, str):
         raise TypeError(f"the answer {answer!r:.80} is none of 'allow', 'ask', 'reject', True, False, (one, 'reason')")
+    try:
+        reason.encode()
+    except UnicodeEncodeError:
+        raise TypeError(f"the reason {reason!r:.80} is not Unicode text (a lone surrogate)") from None
     # A StrEnum member is one of them too; the stored word is plain text.
     return Authorization(cast(Permission, str.__str__(permission)), reason)
 

@@ -240,8 +240,10 @@ class Runtime:
     async def executions(
         self, agent_id: str | None = None, *, open_only: bool = False, after: str = "", limit: int = 100
     ) -> Sequence[ExecutionRecord]:
-        """Records in order of creation; `after` is the last id seen."""
+        """Records in order of creation, `limit` of them at most; `after` is the last id seen."""
         host = self._open()
+        if type(limit) is not int or limit < 0:
+            raise InvalidArguments(f"limit={limit!r:.40} must be a whole number, 0 or more")
         rows = await host.read(lambda tx: list(tx.executions.list(agent_id, open_only, after, limit)))
         return [record for record, _ in rows]
 

@@ -98,6 +98,13 @@ def test_a_policy_that_raises_leaves_it_to_a_person_with_the_reason() -> None:
     assert asyncio.run(approval_of(later, "x").ask_async(QUERY)) == expected
 
 
+def test_a_reason_that_cannot_be_written_leaves_it_to_a_person() -> None:
+    verdict = approval_of(lambda query: ("allow", "\ud800"), "tool t").ask(QUERY)
+    assert verdict.permission == "ask"
+    assert "is not Unicode text" in verdict.reason
+    verdict.reason.encode()
+
+
 def test_a_hidden_coroutine_is_not_an_answer() -> None:
     async def later(query: ApprovalQuery) -> Any:
         return "allow"

@@ -1,4 +1,4 @@
-"""Names that no store can hold are refused in Pawl's own words, by every call that takes one."""
+"""Names that no store can hold, and other wrong arguments, are refused in Pawl's own words."""
 
 from __future__ import annotations
 
@@ -49,5 +49,15 @@ def test_what_cannot_be_an_agent_s_id_is_refused_and_not_replaced(call: str, nam
             with pytest.raises(InvalidArguments, match="cannot be an agent's id"):
                 await CALLS[call](runtime, name)
             assert await runtime.executions() == []
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("limit", [-1, 1.5, "x", None, True])
+def test_a_limit_is_a_whole_number(limit: Any) -> None:
+    async def run() -> None:
+        async with Runtime("memory://", [AGENT]) as runtime:
+            with pytest.raises(InvalidArguments, match="limit="):
+                await runtime.executions(limit=limit)
 
     asyncio.run(run())
