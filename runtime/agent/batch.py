@@ -31,6 +31,9 @@ _RANKS = {
 }
 
 
+_SETTLED = frozenset({Rank.AWAITING, Rank.AUTHORIZED, Rank.TERMINAL})
+
+
 def spoken(row: ToolRow, body: str | None) -> str:
     """The text that a model gets for a call; `body` is its result, where there is one."""
     match row.status:
@@ -155,28 +158,31 @@ class Batch:
     @property
     def settled(self) -> bool:
         """Every child settled in preflight."""
-        return all(child.rank in (Rank.AWAITING, Rank.AUTHORIZED, Rank.TERMINAL) for child in self.children)
+        return all(child.rank in _SETTLED for child in self.children)
+
+    @property
+    def said_no(self) -> bool:
+        """Somebody, or a policy, rejected a call, and that ends the run."""
+        return self.rejection_ends and any(child.row.status is ToolStatus.REJECTED for child in self.children)
 
     @property
     def failed(self) -> bool:
         """Some child failed or was cancelled for good, and nobody said no."""
         return (
-            self.settled
-            and not any(self.counts(child) for child in self.children)
-            and any(
+            any(
                 (child.row.status is ToolStatus.FAILED and not child.tells_model)
                 or child.row.status is ToolStatus.CANCELLED
                 for child in self.children
                 if child.rank is Rank.TERMINAL
             )
+            and self.settled
+            and not self.said_no
         )
 
     @property
     def rejected(self) -> bool:
         """Somebody, or a policy, said no, and every sibling is done with what it was doing."""
-        if not any(self.counts(child) for child in self.children):
-            return False
-        return self.settled
+        return self.said_no and self.settled
 
     @property
     def completed(self) -> bool:
@@ -186,17 +192,13 @@ class Batch:
     @property
     def approval_required(self) -> bool:
         """Somebody has to decide, and nothing stands in the way of asking."""
-        return (
-            self.settled
-            and any(child.rank is Rank.AWAITING for child in self.children)
-            and not any(self.counts(child) for child in self.children)
-        )
+        return any(child.rank is Rank.AWAITING for child in self.children) and self.settled and not self.said_no
 
     @property
     def ready(self) -> bool:
         """Some child may run, and every other has its answer."""
         return (
-            self.settled
-            and any(child.rank is Rank.AUTHORIZED for child in self.children)
+            any(child.rank is Rank.AUTHORIZED for child in self.children)
+            and self.settled
             and all(child.rank is Rank.AUTHORIZED or self.answered(child) for child in self.children)
         )
