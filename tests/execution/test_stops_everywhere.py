@@ -7,7 +7,9 @@ from typing import Any
 import attrs
 import pytest
 
-from execution.walk import BREAKABLE_TOOL, STOPS, Waiting, Walk
+from execution.walk import Walk
+from execution.walk_answers import STOPS, Waiting
+from execution.walk_cast import BREAKABLE_TOOL
 from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.execution import heart
 from pawl.runtime.execution.heart import Message

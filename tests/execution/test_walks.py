@@ -8,7 +8,7 @@ import pytest
 
 from execution.walk import walked
 
-RUNS = int(os.environ.get("SIM_RUNS", "3000"))
+RUNS = int(os.environ.get("SIM_RUNS", "2000"))
 CHUNK = 100
 
 

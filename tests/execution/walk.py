@@ -13,7 +13,9 @@ from typing import Any
 
 import attrs
 
-from pawl import Agent, Decision, Found, ModelAnswer, ToolCall, Usage, Verdict, scripted, tool
+from execution.walk_answers import AGENT_ID, NAME, STOPS, Answers, Waiting
+from execution.walk_cast import BREAKABLE_TOOL, BROKEN, DEEP, FILTERING, PLAIN, TOOLS, Filter, near
+from pawl import Agent, Decision, ModelAnswer, ToolCall, Usage, Verdict, scripted
 from pawl.generated.agent_invocation import State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.effects import (
@@ -32,33 +34,23 @@ from pawl.runtime.agent.effects import (
     Submit,
 )
 from pawl.runtime.agent.payloads import (
-    Authorized,
     Decided,
     FilteredText,
-    LlmChunk,
-    LlmCompleted,
-    LlmFailed,
     LoadedContext,
-    ProbeAnswer,
     Recovered,
     Resolved,
     Stop,
-    ToolEnded,
     WorkFailed,
 )
-from pawl.runtime.agent.tool_invocation import ToolInvocation
 from pawl.runtime.barriers.admission import Admission
-from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id, read
 from pawl.runtime.barriers.claim import take_over
 from pawl.runtime.barriers.decide import undecided
 from pawl.runtime.barriers.hostless import stop_intent
 from pawl.runtime.barriers.resolve import subjects
 from pawl.runtime.barriers.rest import let_go
-from pawl.runtime.barriers.tool_outcome import ToolCommit
 from pawl.runtime.execution import heart
 from pawl.runtime.execution.heart import (
     AGENT,
-    TOOL,
     ArmTimer,
     DisarmTimer,
     Live,
@@ -69,153 +61,17 @@ from pawl.runtime.execution.heart import (
 from pawl.runtime.execution.heart import Decision as HeartDecision
 from pawl.runtime.execution.load import messages, recovered
 from pawl.runtime.fsm.errors import MachineError
-from pawl.runtime.fsm.table import Kind, Machine
-from pawl.runtime.records.agents import AgentRoot, Authority
-from pawl.runtime.records.errors import PawlError, StoreError, StoreUnavailable
+from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.statuses import TERMINAL
-from pawl.runtime.records.tools import REPLAYS, ErrorInfo, ToolOutcome, ToolStatus
+from pawl.runtime.records.tools import REPLAYS, ErrorInfo, ToolStatus
 from pawl.runtime.simulation.invariants import valid_for_a_provider
-from pawl.runtime.simulation.store import foreign_write
-from pawl.runtime.store.answers import Answer, Committed, Refused, Unavailable, Uncertain
-from pawl.runtime.store.classify import of_error
-from pawl.runtime.store.memory_tables import MemoryTransaction
-
-NAME, AGENT_ID = "x1", "a"
-
-STOPS: dict[str, object] = {
-    "cancel_requested": Stop("cancel"),
-    "deadline_exceeded": Stop("deadline"),
-    "application_callback_failed": Stop("listener", ErrorInfo("E", "deaf")),
-    "internal_error": RuntimeError("inside"),
-    "ownership_lost": Stop("lost"),
-}
+from pawl.runtime.store.answers import Committed
 
 
-@tool
-def free(text: str) -> str:
-    """Asked about."""
-    return text
-
-
-@tool(approval=True, recovery="replay")
-def paid(text: str) -> str:
-    """Approved and repeated."""
-    return text
-
-
-@tool(recovery="probe", probe=lambda key: Found("x"), timeout=5)
-def probed(text: str) -> str:
-    """Probed."""
-    return text
-
-
-@tool(approval=lambda query: "allow", on_error="fail")
-def strict(text: str) -> str:
-    """By policy, and its failure is the run's."""
-    return text
-
-
-TOOLS = (free, paid, probed, strict)
-
-
-@attrs.frozen
-class Filter:
-    """Effect: a filter is asked, off the loop."""
-
-    which: str
-
-
-class Filtering(AgentInvocation):
-    """The context with filters that take their time, as a later version will have them."""
-
-    def start_input_filter(self, payload: object) -> Any:
-        return self, (Filter("input"),)
-
-    def start_output_filter(self, payload: object) -> Any:
-        return self, (Filter("output"),)
-
-    def start_context(self, payload: object) -> Any:
-        return (self, (LoadContext(),)) if self.transcript is None else super().start_context(payload)
-
-
-BROKEN: list[str] = []
-"""The guard, action or delay that raises when it is called next."""
-
-DEEP = ("suspending", "deciding", "dispatching_tools", "probing", "resolving", "settling", "draining")
-"""States that walks come to seldom, so that more happens in them."""
-
-
-def methods(machine: Machine[Any, Any]) -> list[str]:
-    """Every guard, action and delay that a machine names."""
-    names: set[str] = set()
-    for row in machine.rows:
-        names |= {*row.when, *row.unless, *row.do}
-    for state in machine.states:
-        names |= set(state.enter)
-        if state.after is not None:
-            names.add(state.after.delay)
-    return sorted(names)
-
-
-def breakable(kind: type[Any], machine: Machine[Any, Any]) -> type[Any]:
-    """The same context, whose methods raise when they are told to."""
-
-    def wrapped(name: str) -> Callable[..., Any]:
-        works = getattr(kind, name)
-
-        def method(self: Any, *payload: Any) -> Any:
-            if name in BROKEN:
-                BROKEN.remove(name)
-                raise RuntimeError(f"{name} is broken")
-            return works(self, *payload)
-
-        return method
-
-    return type(kind.__name__, (kind,), {name: wrapped(name) for name in methods(machine)})
-
-
-PLAIN, FILTERING = breakable(AgentInvocation, AGENT), breakable(Filtering, AGENT)
-BREAKABLE_TOOL = breakable(ToolInvocation, TOOL)
-
-
-def _near(live: Live) -> list[str]:
-    """Methods that may be called by what comes next, in the session or in its children, also those that it makes."""
-    names: set[str] = set()
-    for machine, states in (
-        (AGENT, {live.state}),
-        (TOOL, {TOOL.initial, *(one.state for one in live.children.values())}),
-    ):
-        seen: set[str] = set()
-        left = list(states)
-        while left:
-            state = left.pop()
-            for row in machine.rows:
-                if row.source != state or (state in seen):
-                    continue
-                names |= {*row.when, *row.unless, *row.do}
-                if row.target is not None:
-                    names |= set(machine.state[row.target].enter)
-                    if machine.state[row.target].kind is Kind.AUTO:
-                        left.append(row.target)
-            seen.add(state)
-    return sorted(names)
-
-
-@attrs.define(eq=False)
-class Waiting:
-    """Something that will be answered: each way is a weight and what makes the message."""
-
-    name: str
-    ways: list[tuple[str, Callable[[], Message | None]]]
-    physical: bool = False
-    stopped: bool = False
-    lasts: bool = False
-
-
-class Walk:
+class Walk(Answers):
     """One walk. `step` does one thing; `calm` brings it to its end without any more trouble."""
 
     def __init__(self, seed: int) -> None:
@@ -231,9 +87,7 @@ class Walk:
             drain_timeout=60,
         )
         self.filters = choose([True, False])
-        self.tx = MemoryTransaction()
-        self.tx.agents.insert(AgentRoot(AGENT_ID, "a", 1, 0.0))
-        self.tx.keep()
+        super().__init__()
         self.now, self.sessions, self.calls = 1000.0, 0, 0
         self.live: Live | None = None
         self.waiting: list[Waiting] = []
@@ -248,27 +102,6 @@ class Walk:
         self.quiet = self.random.randrange(30)
         self.broken: list[str] = []
         self._start()
-
-    # the store ------------------------------------------------------------------------------------------------
-
-    def commit(self, operation: Any) -> Answer[Any]:
-        try:
-            value = operation(self.tx)
-        except BaseException as error:
-            self.tx.undo()
-            return of_error(error)
-        self.tx.keep()
-        return Committed(value)
-
-    @property
-    def record(self) -> ExecutionRecord | None:
-        return self.tx.executions.get(NAME)
-
-    def lose_ownership(self) -> None:
-        root = self.tx.agents.get(AGENT_ID)
-        assert root is not None
-        self.tx.agents.save(replace(root, owner="other", fence=root.fence + 1))
-        self.tx.keep()
 
     # sessions ---------------------------------------------------------------------------------------------------
 
@@ -349,7 +182,7 @@ class Walk:
         self.now += 0.001
         message = attrs.evolve(message, now=self.now)
         before = self.live
-        broken = self.broken or ([self.random.choice(_near(before))] if self._troubled(0.04) and not again else [])
+        broken = self.broken or ([self.random.choice(near(before))] if self._troubled(0.04) and not again else [])
         decision, twin = self._decide(before, message, broken), self._decide(before, message, broken)
         self.tampered |= bool(broken)  # what was committed may not have been applied: then the next commit is refused
         assert (decision.moves, decision.live.state) == (twin.moves, twin.live.state), "the heart is not pure"
@@ -450,185 +283,6 @@ class Walk:
                 self._reload()
             case Reopened():
                 self.closed = False
-
-    def _lost(self) -> bool:
-        root = self.tx.agents.get(AGENT_ID)
-        return root is None or root.owner != "me"
-
-    def _expect(self, name: str, *ways: tuple[str, str, object], **more: Any) -> None:
-        live = self.live
-        assert live is not None
-
-        def way(event: str, payload: object) -> Callable[[], Message]:
-            return lambda: Message(live.session, event, payload, self.now, more.get("child"), more.get("settles"))
-
-        made: list[tuple[str, Callable[[], Message | None]]] = [
-            (label, way(event, said)) for label, event, said in ways
-        ]
-        self.waiting.append(Waiting(name, made, physical=more.get("physical", False)))
-
-    # what is answered, and how --------------------------------------------------------------------------------------
-
-    def _answer(self, command: Any, answer: Answer[Any], reading: bool) -> Message:
-        assert self.live is not None
-        event, payload = (read if reading else answered)(answer, command.token)
-        child = command.row.tool_invocation_id if isinstance(command, ToolCommit) else None
-        return Message(self.live.session, event, payload, self.now, child, operation_id(command.token, reading))
-
-    def _submit(self, command: Any) -> None:
-        assert self.live is not None
-        if self.live.invocation.ownership_is_lost(None):
-            child = command.row.tool_invocation_id if isinstance(command, ToolCommit) else None
-            said = BarrierAnswer(command.token, False)
-            lost = Message(self.live.session, "superseded", said, self.now, child, said.operation)
-            self.waiting.append(Waiting(command.token, [("known lost", lambda: lost)]))
-            return
-
-        def commits() -> Message:
-            answer = self.commit(command.run)
-            if isinstance(answer, Refused) and not self.tampered:
-                raise AssertionError(f"{command.barrier} was refused: {answer.error!r}") from answer.error
-            return self._answer(command, answer, False)
-
-        def loses(landed: bool) -> Message:
-            if landed:
-                commits()
-            return self._answer(command, Uncertain(StoreError("lost")), False)
-
-        def taken() -> Message:
-            self.lose_ownership()
-            return commits()
-
-        def foreign() -> Message:
-            if not isinstance(command, Admission):
-                self.tampered = True
-                self.commit(foreign_write(command.run))
-            return loses(False)
-
-        refused = PawlError("refused"), ValueError("refused")
-        self.waiting.append(
-            Waiting(
-                command.token,
-                [
-                    ("commits", commits),
-                    ("unavailable", lambda: self._answer(command, Unavailable(StoreUnavailable("away")), False)),
-                    ("lost, landed", lambda: loses(True)),
-                    ("lost, not landed", lambda: loses(False)),
-                    ("refused", lambda: self._answer(command, Refused(self.random.choice(refused)), False)),
-                    ("taken over", taken),
-                    ("foreign", foreign),
-                ],
-            )
-        )
-
-    def _read_back(self, command: Any) -> None:
-        def reads() -> Message:
-            return self._answer(command, self.commit(command.read_back), True)
-
-        def taken() -> Message:
-            self.lose_ownership()
-            return reads()
-
-        self.waiting.append(
-            Waiting(
-                f"read {command.token}",
-                [
-                    ("reads", reads),
-                    ("cannot read", lambda: self._answer(command, Unavailable(StoreUnavailable("away")), True)),
-                    ("taken over", taken),
-                ],
-            )
-        )
-
-    def _call_model(self, name: str, revision: int) -> None:
-        live = self.live
-        assert live is not None
-
-        def says(event: str, payload: object, settles: str | None = name) -> Callable[[], Message]:
-            return lambda: Message(live.session, event, payload, self.now, None, settles)
-
-        def calls() -> Message:
-            picked = self.random.sample(["free", "paid", "probed", "strict", "nothing"], self.random.randint(1, 3))
-            made = tuple(
-                ToolCall(f"c{n}", name_, '{"text":"x"}' if self.random.random() < 0.9 else "{")
-                for n, name_ in enumerate(picked)
-            )
-            return says("llm_completed", LlmCompleted(name, revision, ModelAnswer("", made, Usage(2, 1))))()
-
-        self.waiting.append(
-            Waiting(
-                name,
-                [
-                    (
-                        "text",
-                        says("llm_completed", LlmCompleted(name, revision, ModelAnswer("hello", usage=Usage(1, 1)))),
-                    ),
-                    ("calls", calls),
-                    ("calls again", calls),
-                    ("fails safely", says("llm_failed", LlmFailed(name, revision, ErrorInfo("M", "busy"), True))),
-                    ("fails", says("llm_failed", LlmFailed(name, revision, ErrorInfo("M", "no")))),
-                    ("chunk", says("llm_stream_chunk", LlmChunk(name, revision, "he"), None)),
-                ],
-                physical=True,
-            )
-        )
-
-    def _run_tool(self, row: Any) -> None:
-        name, attempt = row.tool_invocation_id, row.attempt
-        outcomes = (ToolOutcome(result="r"), ToolOutcome(error=ErrorInfo("E", "no")), ToolOutcome(cancelled=True))
-        self._expect(
-            name,
-            *((str(n), "execution_completed", ToolEnded(name, attempt, said)) for n, said in enumerate(outcomes)),
-            child=name,
-            settles=name,
-            physical=True,
-        )
-
-    def _authorize(self, row: Any) -> None:
-        name = row.tool_invocation_id
-        words = ("allow", "ask", "reject", "failed", "cancelled")
-        self._expect(
-            f"policy {name}",
-            *((said, "authorization_completed", Authorized(name, said, "why")) for said in words),  # type: ignore[arg-type]
-            child=name,
-        )
-
-    def _probe(self, row: Any) -> None:
-        name = row.tool_invocation_id
-
-        def absent() -> Message:
-            assert self.live is not None
-            self.may_run[name] += 1
-            return Message(self.live.session, "probe_absent", ProbeAnswer(name), self.now, None, f"probe-{name}")
-
-        self._expect(
-            f"probe-{name}",
-            ("found", "probe_found", ProbeAnswer(name, "found")),
-            ("unknown", "probe_unknown", ProbeAnswer(name)),
-            settles=f"probe-{name}",
-            physical=True,
-        )
-        self.waiting[-1].ways.append(("absent", absent))
-
-    def _reload(self) -> None:
-        """As the host does: claim, read, bring; where somebody else owns it, say so."""
-        live = self.live
-        assert live is not None
-        if self._lost() and self.random.random() < 0.5 and self.trouble:
-            self.waiting.append(
-                Waiting("reload", [("lost", lambda: Message(live.session, "ownership_lost", Stop("lost"), self.now))])
-            )
-            return
-
-        def reload() -> Message:
-            if self.record is None:
-                return Message(live.session, "reload", Recovered(None), self.now)
-            claimed = take_over(NAME, "me", self.now, lambda owner: True)(self.tx)
-            self.tx.keep()
-            found = attrs.evolve(recovered(NAME)(self.tx), authority=claimed.authority or live.invocation.authority)
-            return Message(live.session, "reload", found, self.now)
-
-        self.waiting.append(Waiting("reload", [("reload", reload)]))
 
     # rests ------------------------------------------------------------------------------------------------------
 
