@@ -51,6 +51,10 @@ def test_every_command_it_names_exists() -> None:
     assert set(re.findall(r"^\$ pawl (\w+)", TEXT, re.MULTILINE)) <= known
 
 
+def test_the_command_is_also_a_module(tmp_path: Path) -> None:
+    assert _run(tmp_path, "-m", "pawl", "--version").startswith("pawl ")
+
+
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(([^)#:]+)\)", TEXT))))
 def test_every_link_leads_somewhere(path: str) -> None:
     assert (ROOT / path).exists()
