@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pawl.runtime.agent.payloads import Recovered
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.output import ended
 from pawl.runtime.records.events import Event, durable_events
+from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.messages import Message, ToolCall
 from pawl.runtime.records.tools import StoredTool
@@ -40,19 +41,30 @@ def messages(records: Sequence[JournalRecord]) -> tuple[Message, ...]:
     return tuple(said)
 
 
-def history(execution_id: str, after: int = 0, limit: int = 1000) -> Operation[tuple[Event, ...]]:
+def journal(tx: Transaction, record: ExecutionRecord, after: int = 0, page: int = 1000) -> Iterator[JournalRecord]:
+    """The journal records of one execution behind position `after`, in order.
+
+    They are one stretch of their agent's journal, since it has one open execution at a time: what follows is not read.
+    """
+    place, met = after, False
+    while entries := tx.journal.read(record.agent_id, place, page):
+        place = entries[-1].position
+        for entry in entries:
+            if entry.execution_id == record.execution_id:
+                met = True
+                yield entry
+            elif met:
+                return
+
+
+def history(execution_id: str, after: int = 0) -> Operation[tuple[Event, ...]]:
     """The durable events of one execution, from journal records behind position `after`. Raises ExecutionNotFound."""
 
     def read(tx: Transaction) -> tuple[Event, ...]:
-        agent_id = existing(tx, execution_id).agent_id
+        record = existing(tx, execution_id)
         events: list[Event] = []
-        place = after
-        while records := tx.journal.read(agent_id, place, limit):
-            place = records[-1].position
-            for record in records:
-                if record.execution_id == execution_id:
-                    said = (record.kind, agent_id, execution_id, record.position, record.body, record.meta)
-                    events += durable_events(*said)
+        for entry in journal(tx, record, after):
+            events += durable_events(entry.kind, record.agent_id, execution_id, entry.position, entry.body, entry.meta)
         return tuple(events)
 
     return read

@@ -17,6 +17,14 @@ def ended(record: ExecutionRecord) -> bool:
     return record.status in TERMINAL
 
 
+def awaiting_of(tx: Transaction, record: ExecutionRecord) -> Awaiting | None:
+    """What the execution waits for at rest, None where it moves or has ended."""
+    if ended(record):
+        return None
+    # An agent has one open execution: it is this one.
+    return next((awaiting for _, awaiting in tx.executions.list(record.agent_id, open_only=True, limit=1)), None)
+
+
 def rest_of(tx: Transaction, record: ExecutionRecord, awaiting: Awaiting | None) -> Rest | None:
     """The rest that the execution is at, None while it moves (or waits for a process to move it)."""
     if ended(record):
@@ -46,11 +54,7 @@ def current_rest(execution_id: str) -> Operation[Rest | None]:
 
     def read(tx: Transaction) -> Rest | None:
         record = existing(tx, execution_id)
-        if ended(record):
-            return rest_of(tx, record, None)
-        # An agent has one open execution: it is this one.
-        found = tx.executions.list(record.agent_id, open_only=True, limit=1)
-        return rest_of(tx, *found[0]) if found else None
+        return rest_of(tx, record, awaiting_of(tx, record))
 
     return read
 

@@ -28,6 +28,7 @@ from pawl import (
     scripted,
     tool,
 )
+from pawl.runtime.execution.load import journal
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.world import World
 
@@ -358,3 +359,19 @@ def test_two_definitions_of_one_name_are_refused() -> None:
         Runtime("memory://", [talker(), talker()])
     with pytest.raises(InvalidArguments, match="list of Agent"):
         Runtime("memory://", ["talker"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("page", range(1, 9))
+def test_the_history_of_a_run_is_its_own_wherever_a_page_ends(page: int) -> None:
+    agent = Agent(name="a", model=scripted(["one", "two", "three"], record=False))
+    with World(agent) as world:
+        process = world.open()
+        runs = [process.do(process.runtime.run(agent, text)).execution_id for text in ("a", "b", "c")]
+        whole = world.journal("a")
+        for name in runs:
+            own = [entry for entry in whole if entry.execution_id == name]
+            record = world.record(name)
+            assert world.store.read(lambda tx, of=record: list(journal(tx, of, page=page))) == own
+            execution = process.do(process.runtime.execution(name))
+            assert [event.cursor for event in process.do(execution.history())] == [own[-1].position]
+            assert process.do(execution.history(own[-1].position)) == ()

@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 
 from pawl.runtime.barriers.claim import existing
-from pawl.runtime.execution.output import ended, rest_of
+from pawl.runtime.execution.load import journal
+from pawl.runtime.execution.output import awaiting_of, ended, rest_of
 from pawl.runtime.records.agents import AgentRoot, Owner
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopIntent
 from pawl.runtime.records.journal import JournalRecord
@@ -83,7 +84,7 @@ def snapshot(execution_id: str) -> Operation[Snapshot]:
         root = tx.agents.get(record.agent_id)
         assert root is not None
         lease = tx.owners.get(root.owner) if root.owner is not None else None
-        awaiting = _awaiting(tx, record)
+        awaiting = awaiting_of(tx, record)
         rows = tx.tools.of_execution(execution_id)
         return Snapshot(
             record=record,
@@ -96,7 +97,7 @@ def snapshot(execution_id: str) -> Operation[Snapshot]:
             context=json.loads(tx.contents.get(record.context)) if record.context is not None else None,
             intent=tx.intents.get(execution_id),
             tools=tuple(StoredTool(row, tx.contents.get(row.output) if row.output else None) for row in rows),
-            journal=_journal(tx, record),
+            journal=tuple(journal(tx, record)),
         )
 
     return read
@@ -115,13 +116,6 @@ def state(record: ExecutionRecord, awaiting: Awaiting | None, holder: Holder) ->
             return "running" if holder is Holder.ALIVE else "unclaimed"
 
 
-def _awaiting(tx: Transaction, record: ExecutionRecord) -> Awaiting | None:
-    if ended(record):
-        return None
-    # An agent has one open execution: it is this one.
-    return next((awaiting for _, awaiting in tx.executions.list(record.agent_id, open_only=True, limit=1)), None)
-
-
 def holder(root: AgentRoot, lease: Owner | None) -> Holder:
     """Who holds the agent, as far as that can be told from here."""
     if root.owner is None:
@@ -131,13 +125,3 @@ def holder(root: AgentRoot, lease: Owner | None) -> Holder:
     if is_dead(lease):
         return Holder.DEAD
     return Holder.ALIVE if lease.expires_at > time.time() else Holder.EXPIRED
-
-
-def _journal(tx: Transaction, record: ExecutionRecord) -> tuple[JournalRecord, ...]:
-    """The execution's own records, of all that its agent has."""
-    found: list[JournalRecord] = []
-    place = 0
-    while page := tx.journal.read(record.agent_id, place):
-        place = page[-1].position
-        found += [entry for entry in page if entry.execution_id == record.execution_id]
-    return tuple(found)
