@@ -17,6 +17,7 @@ from pawl.runtime.records.errors import (
     OutcomeUnknown,
     PawlError,
     SpecMismatch,
+    StoreCorrupt,
     Superseded,
 )
 from pawl.runtime.records.executions import ExecutionRecord
@@ -69,7 +70,10 @@ class Watch:
             await host.ask(bury(host.is_dead))
         if resting and host.keeper.listeners.any:
             # Before the others: what comes to rest by being adopted has been announced.
-            await self._adopt_all(_resting)
+            try:
+                await self._adopt_all(_resting)
+            except StoreCorrupt as error:
+                _log.warning("not all that waits could be announced: %s", error)
         await self._adopt_all(lambda after: _adoptable(host.owner, host.environment.now(), after))
 
     async def _adopt_all(self, page: Callable[[str], Operation[_Page]]) -> None:

@@ -24,7 +24,7 @@ from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopInten
 from pawl.runtime.records.journal import MESSAGE_KINDS, Content, JournalEntry, JournalKind, JournalRecord
 from pawl.runtime.records.strict_json import check_unicode, decode_json, encode_json
 from pawl.runtime.records.tools import ToolRow
-from pawl.runtime.store.rules import VISIBLE, digest_key, due_at, is_open
+from pawl.runtime.store.rules import VISIBLE, digest_key, due_at, is_open, readable
 
 _ABSENT: Final = object()
 
@@ -263,7 +263,9 @@ class _Executions(_Repository):
         found = []
         for execution_id in self._tables.open_of.values():
             text, awaiting = self._tables.executions[execution_id]
-            record = decode(text, ExecutionRecord)
+            record = readable(execution_id, text)
+            if record is None:
+                continue
             due = due_at(record, awaiting)
             if (awaiting is None or (due is not None and due <= now)) and self._free(record.agent_id, owner_id, now):
                 found.append((record, awaiting))

@@ -105,7 +105,7 @@ class Executions(Protocol):
     def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[ExecutionRecord]:
         """Nonterminal records that wait for nothing and whose agent has no owner, or one whose lease ran out, or a
         deadline of which has passed while they wait; those of `owner_id` itself not. In order of creation, behind the
-        execution `after`. Raises ExecutionNotFound for that id."""
+        execution `after`. What cannot be decoded is left out. Raises ExecutionNotFound for that id."""
 
 
 class Tools(Protocol):

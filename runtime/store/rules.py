@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
-from pawl.runtime.records.errors import InvalidArguments
+from pawl.runtime.records.codec import decode
+from pawl.runtime.records.errors import CodecError, InvalidArguments
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.statuses import TERMINAL
+
+_log: Final = logging.getLogger("pawl.store")
 
 VISIBLE: Final = ("completed", "handed_off", "rejected")
 """The statuses of executions whose messages later runs of the agent see."""
@@ -15,6 +19,15 @@ VISIBLE: Final = ("completed", "handed_off", "rejected")
 def is_open(record: ExecutionRecord) -> bool:
     """Whether the execution can still move. A status that is not known here counts as open: fail closed."""
     return record.status not in TERMINAL
+
+
+def readable(execution_id: str, text: str) -> ExecutionRecord | None:
+    """The record, None when it does not decode: it is left untouched, and must not keep the others from their work."""
+    try:
+        return decode(text, ExecutionRecord)
+    except CodecError as error:
+        _log.warning("execution %s is left untouched, its record cannot be read: %s", execution_id, error)
+        return None
 
 
 def due_at(record: ExecutionRecord, awaiting: Awaiting | None) -> float | None:

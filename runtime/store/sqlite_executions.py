@@ -9,7 +9,7 @@ from typing import Any
 from pawl.runtime.records.codec import decode, encode
 from pawl.runtime.records.errors import AgentBusy, ExecutionNotFound, IdConflict
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopIntent
-from pawl.runtime.store.rules import due_at, is_open
+from pawl.runtime.store.rules import due_at, is_open, readable
 from pawl.runtime.store.sqlite_rows import Rows, decoded
 
 _BEHIND = "SELECT created_at FROM executions WHERE execution_id = ?"
@@ -161,7 +161,8 @@ class SqliteExecutions:
         since = self._since(after)
         values = {"owner": owner_id, "now": now, "limit": limit, "since": since, "after": after}
         found = self._rows.execute(_ADOPT, values)
-        return [decode(record, ExecutionRecord) for record, _, _ in found]
+        records = (readable(execution_id, record) for record, _, execution_id in found)
+        return [record for record in records if record is not None]
 
     def _since(self, after: str) -> float:
         """When the execution `after` was made; before everything for the empty name."""

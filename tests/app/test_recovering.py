@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,11 +31,14 @@ from pawl import (
     scripted,
     tool,
 )
+from pawl.runtime.records.errors import CodecError
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import Process
 from pawl.runtime.simulation.world import World
+from pawl.runtime.store.memory import MemoryStore
 from pawl.runtime.store.port import Transaction
+from pawl.runtime.store.sqlite import SqliteStore
 
 
 @tool
@@ -509,3 +514,35 @@ def test_work_of_an_agent_that_nobody_knows_is_listed_behind_a_page_of_known_wor
         last = process.do(process.runtime.start(other, "go"))
         desk = world.open(known)
         assert [record.execution_id for record in desk.do(desk.runtime.unclaimed())] == [last.id]
+
+
+@pytest.mark.parametrize("file", [False, True], ids=["memory", "sqlite"])
+def test_a_record_that_cannot_be_read_is_left_alone_and_keeps_nobody_from_work(file: bool, tmp_path: Path) -> None:
+    agent, other = agent_of(ask), Agent(name="b", model=scripted(["hello", "hello"], record=False))
+    path = tmp_path / "runs.db"
+    store = SqliteStore(path, "NORMAL", inline=True) if file else MemoryStore(inline=True)
+    faults = [Fault("model#1", "crash_during_effect"), Fault("model#2", "crash_during_effect")]
+    world = World(agent, other, faults=faults, store=store)
+    for one in (agent, other):
+        process = world.open()
+        process.begin(process.runtime.run(one, "go", id="r1"))
+        world.settle()
+        if one is agent:
+            damage(path) if isinstance(store, SqliteStore) else damage_memory(store)
+    process = world.open()
+    assert isinstance(process.do(process.runtime.run(other, "go", id="r1")), Completed)
+    with pytest.raises(CodecError, match="iterations"):
+        process.do(process.runtime.run(agent, "go", id="r1"))
+    world.close()
+
+
+def damage(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("""UPDATE executions SET record = replace(record, '"iterations":0', '"iterations":"none"')""")
+    database.close()
+
+
+def damage_memory(store: MemoryStore) -> None:
+    table = store._transaction._tables.executions
+    for name, (text, awaiting) in table.items():
+        table[name] = (text.replace('"iterations":0', '"iterations":"none"'), awaiting)
