@@ -153,6 +153,14 @@ def decide(live: Live, message: Message) -> Decision:
     return work.decision()
 
 
+def ended(live: Live, message: Message) -> Live:
+    """`live` without the operation that `message` is the end of, whatever its news means."""
+    work = _Work(live, message.now)
+    if message.settles is not None:
+        work.settle(message.settles, message.child)
+    return work.live
+
+
 class _Work:
     """One decision in the making: mutable, and seen by nobody until it is done."""
 

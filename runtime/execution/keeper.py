@@ -41,7 +41,7 @@ from pawl.runtime.agent.payloads import LoadedContext, WorkFailed
 from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id, read
 from pawl.runtime.barriers.rest import let_go
 from pawl.runtime.barriers.tool_outcome import ToolCommit
-from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide
+from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide, ended
 from pawl.runtime.execution.lease import Lease
 from pawl.runtime.execution.listeners import Listeners
 from pawl.runtime.execution.load import transcript
@@ -203,8 +203,11 @@ class Keeper:
             return decide(live, message)
         except Exception as error:
             _log.exception("execution %s: the tables do not say what '%s' means", live.execution_id, message.event)
-            closed = OutcomeUnknown(f"execution {live.execution_id} is closed in this process: {error}")
-            return Decision(replace(live, state=State.RECOVERY_REQUIRED), (Closed(closed),))
+            closed = OutcomeUnknown(
+                f"execution {live.execution_id} is closed in this process, where an error inside was met: {error}; "
+                "`reload` reads the store again, and so does a new process"
+            )
+            return Decision(replace(ended(live, message), state=State.RECOVERY_REQUIRED), (Closed(closed),))
 
     def _follow(self, execution_id: str, decision: Decision) -> None:
         """Replace the live value, then carry out what was asked, in order."""

@@ -24,6 +24,8 @@ from pawl import (
     tool,
 )
 from pawl.generated.admission import State as Slot
+from pawl.runtime.execution import heart, keeper
+from pawl.runtime.execution.heart import Decision, Live, Message
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import Process
 from pawl.runtime.simulation.world import World
@@ -286,3 +288,22 @@ def test_siblings_of_an_unresolved_call_are_recorded_before_a_reload() -> None:
         rest = process.do(process.do(process.runtime.execution(name)))
         assert isinstance(rest, NeedsResolution)
         assert [unresolved.subject for unresolved in rest.unresolved] == ["c1"]
+
+
+def test_what_closed_a_run_by_an_error_of_the_tables_has_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message that nobody understood was the end of the model call: nothing runs, so it can be read again."""
+    agent = adder()
+    failing = ["llm_completed"]
+
+    def decide(live: Live, message: Message) -> Decision:
+        if message.event in failing:
+            failing.remove(message.event)
+            raise LookupError("no row")
+        return heart.decide(live, message)
+
+    monkeypatch.setattr(keeper, "decide", decide)
+    with World(agent) as world:
+        process = world.open()
+        name = closed(world, process, agent)
+        process.do(process.runtime.reload(name))
+        assert isinstance(process.do(process.do(process.runtime.execution(name))), Completed)
