@@ -78,13 +78,14 @@ class Runtime:
         self._environment = environment
         self._providers: dict[str, Provider] = {}
         self._state: Literal["new", "open", "closed"] = "new"
+        self._process: int | None = None
+        self._closing, self._let_go, self._closed = asyncio.Lock(), False, False
 
     # life ---------------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
         if self._state != "new":
             raise RuntimeClosed("a Runtime is entered once; make a new one")
-        self._process = os.getpid()
         environment = self._environment or AsyncioEnvironment()
         self._environment = environment
         await asyncio.get_running_loop().run_in_executor(None, self._store.open)
@@ -98,7 +99,7 @@ class Runtime:
         self._identities = Identities(self._host)
         self._answers = Answers(self._host)
         self._watch = Watch(self._host, self._poll_interval)
-        self._state = "open"
+        self._state, self._process = "open", os.getpid()
         try:
             row = self._lease.renewed()
             await self._host.ask(renew(row))
@@ -121,17 +122,23 @@ class Runtime:
 
         What is let go is as after a crash: nothing committed is lost, and the next process goes on with it.
         """
-        if self._state != "open" or self._process != os.getpid():  # a fork leaves its parent's lease alone
-            self._state = "closed"
-            return
         self._state = "closed"
+        if self._process != os.getpid():  # it was never opened, or this is a fork: that leaves its parent's lease alone
+            return
+        async with self._closing:  # who comes second waits, and goes on where the first was cut off
+            if not self._closed:
+                await self._close()
+                self._closed = True
+
+    async def _close(self) -> None:
         self._watch.stop()
         host, keeper = self._host, self._keeper
         until = host.environment.now() + self._close_timeout
         try:
-            while keeper.moving and host.environment.now() < until:
+            while keeper.moving and not self._let_go and host.environment.now() < until:
                 await host.pause(_HELD)
         finally:
+            self._let_go = True
             # Also when this is cancelled, because the whole loop is coming down and every task with it: what ends from
             # here on was cut off, and is no failure of a model or a tool.
             keeper.waiting.fail_all(RuntimeClosed("the runtime was closed; the execution goes on where it is adopted"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pawl import Agent, Completed, Execution, Runtime, RuntimeClosed, hang, scripted, sync
+from pawl import Agent, Completed, Execution, Runtime, RuntimeClosed, ToolContext, call, hang, scripted, sync, tool
 from pawl.runtime.app.agents import AgentHandle
 
 AGENT = Agent(name="talker", model=scripted(["one"], record=False))
@@ -35,6 +35,67 @@ def test_the_handles_of_a_closed_runtime_say_that_it_is_closed(call: str) -> Non
         with pytest.raises(RuntimeClosed):
             await asyncio.wait_for(CALLS[call](handle, execution), 20)
         assert isinstance(await execution, Completed)  # what it was told once, it knows
+
+    asyncio.run(run())
+
+
+def _leases(path: Path) -> int:
+    database = sqlite3.connect(path)
+    (leases,) = database.execute("SELECT count(*) FROM owners").fetchone()
+    database.close()
+    return int(leases)
+
+
+def test_a_tool_that_closes_its_own_runtime_does_not_keep_it_half_closed(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+
+    @tool
+    async def closes(ctx: ToolContext) -> str:
+        """Closing ends this very body, which would end the closing."""
+        await ctx.deps[0].close()
+        return "closed"
+
+    agent = Agent(name="closer", model=scripted([call("closes"), "done"]), tools=[closes])
+
+    async def run() -> None:
+        deps: list[Runtime] = []
+        async with Runtime(f"sqlite:///{path}", [agent], close_timeout=0.0, deps=deps) as runtime:
+            deps.append(runtime)
+            with pytest.raises(RuntimeClosed):
+                await asyncio.wait_for(runtime.run(agent, "go"), 20)
+
+    asyncio.run(run())
+    assert _leases(path) == 0
+
+
+def test_closing_that_was_cancelled_is_finished_by_the_next_and_nobody_is_told_too_early(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    agent = Agent(name="talker", model=scripted([hang()]))
+
+    async def run() -> None:
+        runtime = Runtime(f"sqlite:///{path}", [agent], close_timeout=60.0)
+        async with runtime:
+            await runtime.start(agent, "go")
+            first = asyncio.ensure_future(runtime.close())
+            second = asyncio.ensure_future(runtime.close())
+            await asyncio.sleep(0)
+            assert not first.done()
+            assert not second.done()
+            first.cancel()
+            await asyncio.wait([first])
+            await asyncio.wait_for(second, 20)
+            assert _leases(path) == 0
+
+    asyncio.run(run())
+
+
+def test_a_runtime_that_was_never_opened_can_be_closed_twice() -> None:
+    async def run() -> None:
+        runtime = Runtime("memory://", [AGENT])
+        await runtime.close()
+        await runtime.close()
+        with pytest.raises(RuntimeClosed):
+            await runtime.__aenter__()
 
     asyncio.run(run())
 
@@ -97,8 +158,7 @@ def test_a_fork_cannot_use_its_parent_s_runtime_and_leaves_it_alone(tmp_path: Pa
         assert _in_a_fork(lambda: runtime.run(AGENT, "go", agent_id="child")) == "RuntimeClosed"
         assert _in_a_fork(runtime.close) == "nothing"
         assert isinstance(runtime.run(AGENT, "go"), Completed)
-        (leases,) = sqlite3.connect(path).execute("SELECT count(*) FROM owners").fetchone()
-        assert leases == 1
+        assert _leases(path) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
