@@ -246,18 +246,24 @@ class _Executions(_Repository):
     def list(
         self, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
     ) -> Sequence[tuple[ExecutionRecord, Awaiting | None]]:
-        rows = sorted(
-            ((decode(text, ExecutionRecord), wait) for text, wait in self._tables.executions.values()), key=_age
-        )
+        stored = (self._tables.executions[key] for key in self._keys(agent_id, open_only))
+        rows = sorted(((decode(text, ExecutionRecord), wait) for text, wait in stored), key=_age)
         behind = self._behind(after)
         found = [
             row
             for row in rows
-            if (agent_id is None or row[0].agent_id == agent_id)
-            and (not open_only or is_open(row[0]))
-            and (behind is None or _age(row) > behind)
+            if (agent_id is None or row[0].agent_id == agent_id) and (behind is None or _age(row) > behind)
         ]
         return found[:limit]
+
+    def _keys(self, agent_id: str | None, open_only: bool) -> Iterable[str]:
+        """The executions to look at: of open ones there is one an agent."""
+        tables = self._tables
+        if not open_only:
+            return tables.executions
+        if agent_id is None:
+            return tables.open_of.values()
+        return (tables.open_of[agent_id],) if agent_id in tables.open_of else ()
 
     def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[ExecutionRecord]:
         found = []

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import attrs
 
-from pawl.runtime.records.errors import InvalidArguments, RuntimeClosed, StoreError, StoreUnavailable
+from pawl.runtime.records.errors import InvalidArguments, PawlError, RuntimeClosed, StoreError, StoreUnavailable
 from pawl.runtime.store.answers import Answer, Unavailable
 from pawl.runtime.store.port import Operation, StoreInfo
 from pawl.runtime.store.sqlite_connect import SCHEMA, Connect, Identity, Place, Synchronous, connect
@@ -111,16 +111,25 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise _named(self._place, error) from error
         connection, transaction = reader.connection, reader.transaction
+        whole = False
         try:
             connection.execute("BEGIN")
             transaction.renew()
-            return operation(transaction)
+            value = operation(transaction)
+            whole = True
         except sqlite3.Error as error:
             raise _named(self._place, error) from error
         except UnicodeEncodeError as error:
             raise InvalidArguments(f"{error.object!r:.60} is not Unicode text (a lone surrogate)") from None
+        except PawlError as error:
+            whole = not isinstance(error, StoreError)
+            raise
         finally:
-            self._keep(reader)
+            if whole:
+                self._keep(reader)
+            else:  # a cursor may be open in the traceback, and would hold its snapshot for later readers
+                connection.close()
+        return value
 
     def close(self) -> None:
         """Answer what was submitted, move the log into the file, close. Idempotent."""

@@ -69,9 +69,7 @@ class SqliteAgents:
 
     def list(self, after: str = "", limit: int = 100) -> Sequence[AgentRoot]:
         """Roots in id order, after an id."""
-        found = self._rows.execute(
-            "SELECT record FROM agents WHERE agent_id > ? ORDER BY agent_id LIMIT ?", (after, limit)
-        )
+        found = self._rows.all("SELECT record FROM agents WHERE agent_id > ? ORDER BY agent_id LIMIT ?", (after, limit))
         return [decode(record, AgentRoot) for (record,) in found]
 
     def delete(self, agent_id: str) -> None:
@@ -105,9 +103,7 @@ class SqliteOwners:
 
     def list(self) -> Sequence[Owner]:
         """All leases, in order of id."""
-        return [
-            decode(record, Owner) for (record,) in self._rows.execute("SELECT record FROM owners ORDER BY owner_id")
-        ]
+        return [decode(record, Owner) for (record,) in self._rows.all("SELECT record FROM owners ORDER BY owner_id")]
 
     def delete(self, owner_id: str) -> None:
         """Remove the lease."""

@@ -153,14 +153,14 @@ class SqliteExecutions:
             values += [self._since(after), after]
         condition = f"WHERE {' AND '.join(where)} " if where else ""
         query = f"SELECT record, awaiting FROM executions {condition}ORDER BY created_at, execution_id LIMIT ?"
-        found = self._rows.execute(query, (*values, limit))
+        found = self._rows.all(query, (*values, limit))
         return [(decode(record, ExecutionRecord), awaiting) for record, awaiting in found]
 
     def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[ExecutionRecord]:
         """Nonterminal records that nobody drives: see the port."""
         since = self._since(after)
         values = {"owner": owner_id, "now": now, "limit": limit, "since": since, "after": after}
-        found = self._rows.execute(_ADOPT, values)
+        found = self._rows.all(_ADOPT, values)
         records = (readable(execution_id, record) for record, _, execution_id in found)
         return [record for record in records if record is not None]
 

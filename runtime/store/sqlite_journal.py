@@ -110,7 +110,7 @@ class SqliteJournal:
         if agent is None:
             return []
         query = f"{_SELECT}{where}ORDER BY j.position LIMIT ?"
-        return list(_records(self._rows.execute(query, (agent, after, *more, limit))))
+        return list(_records(self._rows.all(query, (agent, after, *more, limit))))
 
 
 def _records(found: Iterable[tuple[Any, ...]]) -> Iterable[JournalRecord]:

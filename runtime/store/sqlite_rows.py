@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from pawl.runtime.records.codec import decode
 from pawl.runtime.records.errors import AgentNotFound, ExecutionNotFound, StoreCorrupt
@@ -23,6 +24,12 @@ class Rows:
         """By digest."""
         self.heads: dict[int, int] = {}
         """By the row number of an agent: where its journal stands."""
+
+    def all(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
+        """Every row at once. A cursor that is left open, in the traceback of a record that does not decode, would hold
+        its snapshot for as long as somebody holds the error.
+        """
+        return self.execute(query, values).fetchall()
 
     def forget(self) -> None:
         """Start anew."""

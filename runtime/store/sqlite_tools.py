@@ -50,9 +50,9 @@ class SqliteTools:
     def of_execution(self, execution_id: str, llm_call_id: str | None = None) -> Sequence[ToolRow]:
         """The rows of an execution (of one model answer), in order of (creation, index)."""
         if llm_call_id is None:
-            found = self._rows.execute(f"{_SELECT} ORDER BY id", (execution_id,))
+            found = self._rows.all(f"{_SELECT} ORDER BY id", (execution_id,))
             return [decode(record, ToolRow) for (record,) in found]
-        found = self._rows.execute(f"{_SELECT} AND call = ? ORDER BY id", (execution_id, _call(llm_call_id)))
+        found = self._rows.all(f"{_SELECT} AND call = ? ORDER BY id", (execution_id, _call(llm_call_id)))
         rows = [decode(record, ToolRow) for (record,) in found]
         return [row for row in rows if row.llm_call_id == llm_call_id]
 
@@ -91,7 +91,7 @@ class SqliteDecisions:
 
     def of_request(self, request_id: str) -> Sequence[Receipt]:
         """All receipts of a request, in order of decision."""
-        found = self._rows.execute(
+        found = self._rows.all(
             "SELECT record FROM decisions WHERE request_id = ? ORDER BY decided_at, id", (request_id,)
         )
         return [decode(record, Receipt) for (record,) in found]
