@@ -98,13 +98,17 @@ def worker() -> Agent:
 
 
 async def see_through(runtime: Runtime, execution: Execution) -> Outcome:
-    """Approve everything, and say of every lost call that it succeeded."""
+    """Approve everything, and say of every lost call that it succeeded, unless it may be repeated."""
     while True:
         match await (await runtime.execution(execution.id)):
             case Suspended(request=request):
                 await runtime.decide(request.id, approve=True)
             case NeedsResolution(unresolved=unresolved):
-                await runtime.resolve(execution.id, unresolved[0].subject, "succeeded", result="found out")
+                lost = unresolved[0]
+                if lost.tool in ("look_up", "refund"):  # lost so often that nobody repeats it unasked
+                    await runtime.resolve(execution.id, lost.subject, "not_performed")
+                else:
+                    await runtime.resolve(execution.id, lost.subject, "succeeded", result="found out")
             case outcome:
                 return outcome
 
