@@ -44,7 +44,7 @@ def work_with_kills(folder: Path, workers: int, chance: random.Random) -> int:
     try:
         while kills < KILLS:
             victim = chance.randrange(workers)
-            if not steps(processes[victim], chance.randrange(50, 500 // workers)):
+            if not steps(processes[victim], chance.randrange(20, 200 // workers)):
                 break
             processes[victim].kill()
             end(processes[victim])
