@@ -12,9 +12,9 @@ from pawl.runtime.barriers.resolve import MODEL
 from pawl.runtime.records.errors import MalformedModelAnswer
 from pawl.runtime.records.messages import ModelAnswer, ToolCall, Usage
 
-MOST_CALLS: Final = 1000
-"""Calls of one answer. Judging a batch takes time with the square of it: a second for so many, minutes for ten times
-as many.
+MOST_CALLS: Final = 256
+"""Calls of one answer, twice what providers give. Judging a batch takes time with the square of it, on the loop: a
+fraction of a second for so many.
 """
 
 

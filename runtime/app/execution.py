@@ -67,7 +67,11 @@ async def next_rest(host: Host, execution_id: str) -> Rest:
     while True:
         host.check_open(execution_id)
         if host.keeper.live(execution_id) is not None:
-            return await asyncio.shield(host.keeper.waiting.rest(execution_id))
+            future = host.keeper.waiting.rest(execution_id)
+            try:
+                return await future
+            finally:
+                host.keeper.waiting.forget(execution_id, future)
         rest = await host.read(current_rest(execution_id))
         if rest is not None:
             return rest

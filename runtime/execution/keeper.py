@@ -58,7 +58,7 @@ from pawl.runtime.loop.outbox import Outbox
 from pawl.runtime.records.errors import OutcomeUnknown
 from pawl.runtime.records.events import durable_events
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.records.journal import JournalEntry
+from pawl.runtime.records.journal import JournalEntry, JournalKind
 from pawl.runtime.store.answers import Answer, Unavailable, Uncertain
 from pawl.runtime.store.port import Operation, Store
 
@@ -287,9 +287,11 @@ class Keeper:
                 raise AssertionError(f"nobody carries out {effect!r}")
 
     def _announce(self, live: Live, position: int, journal: tuple[JournalEntry, ...]) -> None:
-        """Each durable event with the position of its record as cursor."""
+        """Each durable event with the position of its record as cursor; that of a rest is told at the rest."""
         agent_id, execution_id = live.invocation.agent_id, live.execution_id
         for place, entry in enumerate(journal, position + 1):
+            if entry.kind is JournalKind.APPROVAL_REQUIRED:
+                continue
             body = entry.content.body if entry.content is not None else None
             for event in durable_events(entry.kind, agent_id, execution_id, place, body, entry.meta):
                 self.listeners.tell(event)

@@ -47,6 +47,14 @@ class Waiting:
             self._answering[execution_id] = future
         return future
 
+    def forget(self, execution_id: str, future: asyncio.Future[Rest]) -> None:
+        """Whoever waited for it does not any more."""
+        waiting = self._rests.get(execution_id)
+        if waiting is not None and future in waiting:
+            waiting.remove(future)
+            if not waiting:
+                del self._rests[execution_id]
+
     def begun(self, execution_id: str) -> None:
         """The admission has committed."""
         future = self._starts.pop(execution_id, None)

@@ -49,6 +49,8 @@ def durable_events(
             return [event(EventKind.TOOL_CALL, **call) for call in meta.get("calls", ())]
         case JournalKind.TOOL_RESULT:
             return [event(EventKind.TOOL_RESULT, text=body, **meta)]
+        case JournalKind.APPROVAL_REQUIRED:
+            return [event(EventKind.APPROVAL_REQUIRED, **meta)]
         case JournalKind.EXECUTION_COMPLETED | JournalKind.EXECUTION_REJECTED:
             return [event(EventKind.DONE, outcome=str(kind).removeprefix("execution_"), **meta)]
         case JournalKind.EXECUTION_CANCELLED:

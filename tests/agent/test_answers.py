@@ -52,9 +52,9 @@ def test_no_call_is_named_like_the_model_call_itself() -> None:
 
 
 def test_an_answer_of_more_calls_than_a_process_can_judge_is_refused() -> None:
-    calls = tuple(ToolCall(f"c{number}", "add", "{}") for number in range(1001))
-    assert len(normalise(ModelAnswer(calls=calls[:1000])).calls) == 1000
-    with pytest.raises(MalformedModelAnswer, match="1001 calls at once, more than 1000"):
+    calls = tuple(ToolCall(f"c{number}", "add", "{}") for number in range(257))
+    assert len(normalise(ModelAnswer(calls=calls[:256])).calls) == 256
+    with pytest.raises(MalformedModelAnswer, match="257 calls at once, more than 256"):
         normalise(ModelAnswer(calls=calls))
 
 
