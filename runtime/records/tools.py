@@ -37,7 +37,10 @@ class ErrorInfo:
 
 @attrs.frozen
 class ToolOutcome:
-    """What a tool body did. Exactly one of `result` and `error`, or `cancelled` when it ended by request."""
+    """What a tool body did. Exactly one of `result` and `error`, or `cancelled` when it ended by request.
+
+    `duration` is in seconds, from the moment it was let go, so with the wait for a worker, to its physical end.
+    """
 
     result: str | None = None
     error: ErrorInfo | None = None
