@@ -119,8 +119,8 @@ class ToolInvocation(BarrierSteps):
         return self.with_row(message="the approval policy did not answer in time"), NOTHING
 
     def note_internal_error(self, payload: Exception) -> tuple[Self, Effects]:
-        """Something in the preflight raised."""
-        return self.with_row(error=error_info(payload)), NOTHING
+        """Something in the preflight raised: whatever was answered before it is not the call's answer."""
+        return replace(self.with_row(error=error_info(payload), output=None), body=None), NOTHING
 
     def take_approval(self, payload: Approval) -> tuple[Self, Effects]:
         """A person's answer; edited arguments replace the model's."""

@@ -70,6 +70,9 @@ from pawl.runtime.records.tools import REPLAYS, ErrorInfo, ToolStatus
 from pawl.runtime.simulation.invariants import valid_for_a_provider
 from pawl.runtime.store.answers import Committed
 
+AGAIN = ("read_failed", "probe_absent", "probe_unknown")
+"""Answers to questions that are asked again word for word: what comes twice may answer the second one."""
+
 
 class Walk(Answers):
     """One walk. `step` does one thing; `calm` brings it to its end without any more trouble."""
@@ -190,7 +193,7 @@ class Walk(Answers):
         if again:
             assert decision.live.state == before.state, f"{message.event} came twice and moved {before.state}"
             assert decision.live.invocation.record == before.invocation.record
-        elif (message.settles is not None or message.child is not None) and message.event != "read_failed":
+        elif (message.settles is not None or message.child is not None) and message.event not in AGAIN:
             self.told.append(message)
         self._follow(decision)
 
