@@ -69,7 +69,7 @@ def test_a_call_is_recorded_with_what_its_body_did(
     ended, _ = invocation(**facts).take_outcome(ToolEnded("t1", 1, outcome))
     prepared, _ = ended.prepare_tool_outcome(None)
     assert prepared.barrier is not None
-    row = prepared.barrier.command.row  # type: ignore[attr-defined]
+    row = prepared.barrier.command.row
     assert row.status is status
     assert (row.error.type if row.error is not None else None) == error
     assert (row.output is not None) is (status is ToolStatus.COMPLETED)
