@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -341,7 +342,7 @@ def test_a_runtime_that_is_not_open_does_nothing() -> None:
         process = world.open()
         runtime = process.runtime
         process.do(runtime.close())
-        for call_ in (
+        attempts: list[Callable[[], Awaitable[object]]] = [
             lambda: runtime.open(agent, "A"),
             lambda: runtime.start(agent, "go"),
             lambda: runtime.decide("r", approve=True),
@@ -349,9 +350,10 @@ def test_a_runtime_that_is_not_open_does_nothing() -> None:
             lambda: runtime.resolve("x", "c1", "not_performed"),
             lambda: runtime.execution("x"),
             runtime.__aenter__,
-        ):
+        ]
+        for attempt in attempts:
             with pytest.raises(RuntimeClosed):
-                process.do(call_())
+                process.do(attempt())
 
 
 def test_two_definitions_of_one_name_are_refused() -> None:
