@@ -1,42 +1,34 @@
-"""Answers from people and applications: decisions, cancellations and resolutions, with or without the agent's code."""
+"""Answers from people: decisions and cancellations, with or without the agent's code."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from weakref import WeakValueDictionary
 
 import attrs
 
-from pawl.runtime.agent.answers import normalise
 from pawl.runtime.agent.definition import Agent
-from pawl.runtime.agent.payloads import Decided, Recovered, Resolved
+from pawl.runtime.agent.payloads import Decided, Recovered
 from pawl.runtime.app.execution import next_rest
+from pawl.runtime.app.words import Turns, check_text
 from pawl.runtime.barriers import hostless
-from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.decide import receipts, to_commit
-from pawl.runtime.barriers.resolve import MODEL, Performed, subjects
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.output import ended
 from pawl.runtime.records.approvals import Decision, Receipt, Verdict
 from pawl.runtime.records.errors import (
     AgentBusy,
     InvalidArguments,
-    MalformedModelAnswer,
     NotSuspended,
     OutcomeUnknown,
     SpecMismatch,
     StaleRequest,
-    StaleRevision,
     StoreUnavailable,
     Superseded,
-    UnknownSubject,
 )
 from pawl.runtime.records.executions import ExecutionRecord
-from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.rests import Rest
-from pawl.runtime.records.tools import ErrorInfo, ToolRow
 from pawl.runtime.store.port import Operation, Transaction
 
 Items = Mapping[str, "bool | Decision"]
@@ -55,9 +47,8 @@ class _Found:
 class Answers:
     """Brings answers to executions at rest. Several for one execution take their turns."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+    def __init__(self, host: Host, turns: Turns) -> None:
+        self._host, self._turns = host, turns
 
     # decisions ----------------------------------------------------------------------------------------------
 
@@ -69,7 +60,7 @@ class Answers:
         def said(found: _Found) -> tuple[Decision, ...]:
             return _decisions(found, request_id, approve, message, items)
 
-        async with self._turn(execution_id):
+        async with self._turns.of(execution_id):
             rest = await self._host.patiently(lambda: self._decide(request_id, execution_id, said))
         return await (asyncio.shield(rest) if rest is not None else next_rest(self._host, execution_id))
 
@@ -160,103 +151,6 @@ class Answers:
             if agent is not None:
                 await host.adopt(record, agent)
 
-    # resolutions --------------------------------------------------------------------------------------------
-
-    async def resolve(
-        self,
-        execution_id: str,
-        subject: str,
-        outcome: Performed,
-        *,
-        result: str | ModelAnswer | None,
-        error: str | None,
-        revision: int | None,
-    ) -> Rest:
-        """Commit the answer, go on with the run where its code is here, and give its next rest."""
-        _check_resolution(outcome, result, error)
-        async with self._turn(execution_id):
-            rest = await self._host.patiently(
-                lambda: self._resolve(execution_id, subject, outcome, result, error, revision)
-            )
-        return await (asyncio.shield(rest) if rest is not None else next_rest(self._host, execution_id))
-
-    async def _resolve(
-        self,
-        execution_id: str,
-        subject: str,
-        outcome: Performed,
-        result: str | ModelAnswer | None,
-        error: str | None,
-        revision: int | None,
-    ) -> asyncio.Future[Rest] | None:
-        """One try, on what is on record now: a future of the rest that it leads to, None when somebody else goes on."""
-        record, said = await self._unresolved(execution_id, subject, outcome, result, error, revision)
-        agent = self._host.definition(record)
-        if agent is None:
-            await self._host.ask(self._hostless_resolution(execution_id, said))
-            return None
-
-        def payload(found: Recovered) -> Resolved:
-            assert found.record is not None
-            _check_subject(found.record, [stored.row for stored in found.tools], subject, record.revision)
-            return attrs.evolve(said, revision=found.record.revision)
-
-        return await self._host.bring(record, agent, "resolved", payload)
-
-    async def record_resolution(
-        self,
-        execution_id: str,
-        subject: str,
-        outcome: Performed,
-        *,
-        result: str | ModelAnswer | None,
-        error: str | None,
-        revision: int | None,
-    ) -> ExecutionRecord:
-        """Commit the answer and nothing else."""
-        _check_resolution(outcome, result, error)
-        async with self._turn(execution_id):
-            _, said = await self._unresolved(execution_id, subject, outcome, result, error, revision)
-            operation = self._hostless_resolution(execution_id, said)
-            return await self._host.patiently(lambda: self._host.ask(operation))
-
-    async def _unresolved(
-        self,
-        execution_id: str,
-        subject: str,
-        outcome: Performed,
-        result: str | ModelAnswer | None,
-        error: str | None,
-        revision: int | None,
-    ) -> tuple[ExecutionRecord, Resolved]:
-        """The record, once nothing here moves it, and the caller's words. Raises UnknownSubject, StaleRevision."""
-        while self._host.keeper.live(execution_id) is not None:
-            await next_rest(self._host, execution_id)
-        record, rows = await self._host.read(_unresolved(execution_id))
-        _check_subject(record, rows, subject, revision)
-        answer = _model_answer(subject, outcome, result)
-        text = result if isinstance(result, str) else None
-        info = ErrorInfo("ToolError" if subject != MODEL else "ModelError", error) if error is not None else None
-        return record, Resolved(subject, record.revision, outcome, text, answer, info)
-
-    def _hostless_resolution(self, execution_id: str, said: Resolved) -> Operation[ExecutionRecord]:
-        host = self._host
-        return hostless.resolve(
-            execution_id,
-            said.subject,
-            said.outcome,
-            result=said.result,
-            answer=said.answer,
-            error=said.error,
-            owner=host.owner,
-            token=f"resolution-{host.environment.new_id()}",
-            now=host.environment.now(),
-            is_dead=host.is_dead,
-        )
-
-    def _turn(self, execution_id: str) -> asyncio.Lock:
-        return self._turns.setdefault(execution_id, asyncio.Lock())
-
 
 def _request(request_id: str) -> Operation[_Found]:
     def read(tx: Transaction) -> _Found:
@@ -297,7 +191,7 @@ def _decision(name: str, said: bool | Decision, message: str) -> Decision:
         raise InvalidArguments(f"item {name!r} is decided with True, False or a Decision, not {said!r:.40}")
     if not isinstance(said.message, str):
         raise InvalidArguments(f"the message about item {name!r} must be text, not {said.message!r:.40}")
-    _check_text(f"the message about item {name!r}", said.message)
+    check_text(f"the message about item {name!r}", said.message)
     return attrs.evolve(said, tool_call_id=name)
 
 
@@ -312,60 +206,3 @@ def _validate(agent: Agent, record: ExecutionRecord, decisions: Sequence[Decisio
         tool = agent.tool(tools.get(decision.tool_call_id, ""))
         if tool is not None:
             tool.validate_value(decision.edit)
-
-
-def _unresolved(execution_id: str) -> Operation[tuple[ExecutionRecord, list[ToolRow]]]:
-    def read(tx: Transaction) -> tuple[ExecutionRecord, list[ToolRow]]:
-        record = existing(tx, execution_id)
-        if record.batch_call_id is None:
-            return record, []
-        return record, list(tx.tools.of_execution(execution_id, record.batch_call_id))
-
-    return read
-
-
-def _check_subject(record: ExecutionRecord, rows: Sequence[ToolRow], subject: str, revision: int | None) -> None:
-    if revision is not None and revision != record.revision:
-        raise StaleRevision(
-            f"execution {record.execution_id} is at revision {record.revision}, not {revision}; read it again"
-        )
-    known = () if ended(record) else subjects(record, rows)
-    if subject not in known:
-        raise UnknownSubject(hostless.unknown_subject(record.execution_id, subject, known))
-
-
-def _check_resolution(outcome: str, result: object, error: object) -> None:
-    wanted = {"succeeded": (True, False), "failed": (False, True), "not_performed": (False, False)}
-    if outcome not in wanted:
-        raise InvalidArguments(f"outcome={outcome!r} is unknown; it is succeeded, failed or not_performed")
-    takes_result, takes_error = wanted[outcome]
-    if (result is not None) is not takes_result or (error is not None) is not takes_error:
-        takes = "result=" if takes_result else "error=" if takes_error else "neither result= nor error="
-        raise InvalidArguments(f"outcome={outcome!r} takes {takes}")
-    if not isinstance(result, str | ModelAnswer | None) or not isinstance(error, str | None):
-        raise InvalidArguments("result= is text, or a ModelAnswer for the subject 'model'; error= is text")
-    _check_text("result=", result)
-    _check_text("error=", error)
-
-
-def _model_answer(subject: str, outcome: str, result: str | ModelAnswer | None) -> ModelAnswer | None:
-    """A model's answer as a provider could have given it. Raises InvalidArguments."""
-    if subject != MODEL:
-        if isinstance(result, ModelAnswer):
-            raise InvalidArguments("a tool's result is text; a ModelAnswer is for the subject 'model'")
-        return None
-    if outcome != "succeeded":
-        return None
-    try:
-        return normalise(result if isinstance(result, ModelAnswer) else ModelAnswer(str(result)), "result=")
-    except MalformedModelAnswer as error:
-        raise InvalidArguments(str(error)) from None
-
-
-def _check_text(what: str, value: object) -> None:
-    if not isinstance(value, str):
-        return
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidArguments(f"{what} is not Unicode text: a lone surrogate at character {error.start}") from None

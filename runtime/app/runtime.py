@@ -15,6 +15,8 @@ from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.app.agents import AgentHandle, Identities
 from pawl.runtime.app.answers import Answers
 from pawl.runtime.app.execution import Execution
+from pawl.runtime.app.resolutions import Resolution, Resolutions
+from pawl.runtime.app.words import Turns
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.keeper import Keeper, Trace
@@ -97,7 +99,8 @@ class Runtime:
         self._listeners.failed = self._listener_failed
         self._host = Host(environment, self._store, self._keeper, owner.owner_id, self._definitions)
         self._identities = Identities(self._host)
-        self._answers = Answers(self._host)
+        turns = Turns()
+        self._answers, self._resolutions = Answers(self._host, turns), Resolutions(self._host, turns)
         self._watch = Watch(self._host, self._poll_interval)
         self._state, self._process = "open", os.getpid()
         try:
@@ -328,9 +331,8 @@ class Runtime:
         DefinitionChanged, SpecMismatch, StoreUnavailable, OutcomeUnknown.
         """
         self._open()
-        return await self._answers.resolve(
-            execution_id, subject, outcome, result=result, error=error, revision=revision
-        )
+        words = Resolution(subject, outcome, result, error, revision)
+        return await self._resolutions.resolve(execution_id, words)
 
     async def record_resolution(
         self,
@@ -347,9 +349,8 @@ class Runtime:
         Raises what `resolve` raises.
         """
         self._open()
-        return await self._answers.record_resolution(
-            execution_id, subject, outcome, result=result, error=error, revision=revision
-        )
+        words = Resolution(subject, outcome, result, error, revision)
+        return await self._resolutions.record_resolution(execution_id, words)
 
     async def reload(self, execution_id: str) -> None:
         """Read the store again for an execution that was closed here because a write's outcome was not known.
