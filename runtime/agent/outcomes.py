@@ -64,10 +64,11 @@ class Outcomes(ToolBatch):
         assert isinstance(command, Admission)
         admitted: Admitted = payload.value
         root = admitted.root
+        record = replace(command.record, first_position=admitted.position)
         return replace(
             self,
-            record=command.record,
-            draft=command.record,
+            record=record,
+            draft=record,
             authority=Authority(command.owner, root.fence),
             position=admitted.position,
             answers=root.answers,

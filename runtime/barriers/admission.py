@@ -75,8 +75,8 @@ class Admission:
         tx.contents.put(self.input)
         if self.context is not None:
             tx.contents.put(self.context)
-        tx.executions.insert(record)
         position = tx.journal.position(record.agent_id)
+        tx.executions.insert(replace(record, first_position=position + 1))
         tx.journal.append(record.agent_id, position, (self.entry,))
         root = replace(root, revision=root.revision + 1)
         tx.agents.save(root)

@@ -44,9 +44,10 @@ def messages(records: Sequence[JournalRecord]) -> tuple[Message, ...]:
 def journal(tx: Transaction, record: ExecutionRecord, after: int = 0, page: int = 1000) -> Iterator[JournalRecord]:
     """The journal records of one execution behind position `after`, in order.
 
-    They are one stretch of their agent's journal, since it has one open execution at a time: what follows is not read.
+    They are one stretch of their agent's journal, since it has one open execution at a time: what comes before it or
+    follows is not read.
     """
-    place, met = after, False
+    place, met = max(after, record.first_position - 1), False
     while entries := tx.journal.read(record.agent_id, place, page):
         place = entries[-1].position
         for entry in entries:

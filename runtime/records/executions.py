@@ -41,7 +41,8 @@ class ExecutionRecord:
     durable context, None when the caller gave none) and `result` are content digests. `llm_call_id` is the model call
     that was let go and has no recorded answer; `run_model`: a resolution said that it was never performed. `batch`
     lists the tool invocations of the model answer `batch_call_id`, in call order. `on_rejection` is the definition's
-    at admission, so that a decision can be committed where the definition is not known. Times are unix seconds.
+    at admission, so that a decision can be committed where the definition is not known. `first_position` is where the
+    run begins in its agent's journal. Times are unix seconds.
     """
 
     execution_id: str
@@ -59,6 +60,7 @@ class ExecutionRecord:
     phase: str
     revision: int
     token: str
+    first_position: int = 0
     llm_call_id: str | None = None
     run_model: bool = False
     manifest: Manifest | None = None

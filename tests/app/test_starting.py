@@ -377,3 +377,13 @@ def test_the_history_of_a_run_is_its_own_wherever_a_page_ends(page: int) -> None
             execution = process.do(process.runtime.execution(name))
             assert [event.cursor for event in process.do(execution.history())] == [own[-1].position]
             assert process.do(execution.history(own[-1].position)) == ()
+
+
+def test_a_run_knows_where_it_begins_in_its_agents_journal() -> None:
+    agent = Agent(name="a", model=scripted(["one", "two", "three"], record=False))
+    with World(agent) as world:
+        process = world.open()
+        runs = [process.do(process.runtime.run(agent, text)).execution_id for text in ("a", "b", "c")]
+        begins = [entry.position for entry in world.journal("a") if entry.kind == "input_received"]
+
+        assert [world.record(name).first_position for name in runs] == begins
