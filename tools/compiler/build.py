@@ -86,7 +86,8 @@ class Builder:
             self._scalar(event)
             return True
         if len(self._stack) >= MAX_DEPTH:
-            self.findings.append(too_deep(self.last))
+            # Where it begins, as some versions of the parser stop at a depth of their own and know no better.
+            self.findings.append(too_deep(self._stack[1].at))
             self._broken = True
             return False
         self._stack.append(_Frame(self.last, isinstance(event, yaml.MappingStartEvent)))
