@@ -2,12 +2,14 @@
 
 BIN := .venv/bin
 PYTEST_ARGS ?= -n auto
+SIM_RUNS ?= 2000
 
-.PHONY: help demo test generate bench clean tools dev lint types layers specs
+.PHONY: help demo test simulate generate bench clean tools dev lint types layers specs
 
 help:
 	@echo "make demo      watch a refund survive being killed twice"
 	@echo "make test      everything CI runs: lint, types, layers, specs, tests (PYTEST_ARGS='-k name')"
+	@echo "make simulate  the random tests at length: stories, walks and pairs of faults (SIM_RUNS=2000)"
 	@echo "make generate  write generated/ and diagrams/ anew from fsm_specs/"
 	@echo "make bench     measure speed and size against their limits (NAMES='advance')"
 	@echo "make clean     remove .venv, caches and built files"
@@ -17,6 +19,9 @@ demo: tools
 
 test: lint types layers specs
 	@$(BIN)/pytest -q $(PYTEST_ARGS)
+
+simulate: dev
+	@SIM_RUNS=$(SIM_RUNS) $(BIN)/pytest -q $(PYTEST_ARGS) --timeout 0 tests/execution
 
 lint: dev
 	@$(BIN)/ruff check -q .
