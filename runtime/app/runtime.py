@@ -109,6 +109,8 @@ class Runtime:
             self._lease.written(row)
             self._lease.keep()
             await self._watch.look(resting=True)
+        except GeneratorExit:
+            raise  # its loop is gone, and with it everything that closing would wait for
         except BaseException:
             await self.close()
             raise

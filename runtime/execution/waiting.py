@@ -73,7 +73,7 @@ class Waiting:
         if start is not None:
             futures.insert(0, start)
         for future in futures:
-            if future.done():
+            if future.done() or future.get_loop().is_closed():
                 continue
             if error is not None:
                 future.set_exception(error)
