@@ -12,7 +12,6 @@ from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.tool_batch import ToolBatch
 from pawl.runtime.barriers.admission import Admission, Admitted
 from pawl.runtime.barriers.answers import BarrierAnswer
-from pawl.runtime.barriers.commit import Commit, Written
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.errors import StoreUnavailable, Superseded
 from pawl.runtime.records.events import Event, durable_events
@@ -148,20 +147,12 @@ class Outcomes(ToolBatch):
 
     def apply_outcome(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """It is on record, and terminal. The last event waits for the slot to be vacant."""
-        assert self.barrier is not None
-        command = self.barrier.command
-        assert isinstance(command, Commit)
-        written: Written = payload.value
-        return replace(
-            self,
-            record=command.record,
-            draft=command.record,
-            position=written.position,
-            journal=command.journal[-1:],
-            barrier=None,
-            held=False,
-            output=self.ending.output if self.ending is not None else None,
-        ), (Announce(command.position, command.journal[:-1]),)
+        context, effects = self.applied(payload)
+        (told,) = effects
+        assert isinstance(told, Announce)
+        output = self.ending.output if self.ending is not None else None
+        last = replace(context, journal=told.journal[-1:], output=output)
+        return last, (Announce(told.position, told.journal[:-1]),)
 
     # finals -------------------------------------------------------------------------------------------------
 
