@@ -113,7 +113,7 @@ def test_an_id_of_nothing_is_told(shell: Shell) -> None:
     for words in READS[1:]:
         said = one_line(shell(words[0], "nothing", *words[2:]), 2)
         assert "no execution has an id that starts with 'nothing'" in said
-    assert "no pending request" in one_line(shell("approve", "request-0"), 2)
+    assert "no pending request" in one_line(shell("approve", "request-none"), 2)
     assert one_line(shell("show", ""), 2)
 
 
