@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final, Protocol
 
 import attrs
@@ -21,6 +21,14 @@ class ToolSpec:
     parameters: dict[str, Any]
 
 
+@attrs.frozen
+class OutputSchema:
+    """What the final text must be: JSON that fits `schema`. `name` is for the provider, such as the type's name."""
+
+    name: str
+    schema: dict[str, Any]
+
+
 @attrs.frozen(slots=False)
 class ModelRequest:
     """One model call.
@@ -28,6 +36,7 @@ class ModelRequest:
     `call_id` names this attempt. `sequence` is the 1-based number of the answer that this call is to become, counted
     over the life of the logical agent `agent_id`: a call that is dispatched again, after a failure or in another
     process, has the same one. `messages` may be a lazy sequence; it is never mutated, neither here nor there.
+    `output`, where given, is for providers that `supports_output_schema`; others are told in the instructions.
     """
 
     call_id: str
@@ -38,13 +47,15 @@ class ModelRequest:
     instructions: str
     messages: Sequence[Message]
     tools: tuple[ToolSpec, ...] = ()
+    output: OutputSchema | None = None
 
 
 class Provider(Protocol):
     """A model provider. One object serves many calls at once, all on one event loop.
 
-    Later versions will look for an optional `stream(request)`, an asynchronous iterator of text deltas that ends with
-    the ModelAnswer; a provider without it stays valid.
+    Two more things are looked for, and may be missing: `stream(request)`, as in StreamingProvider, and an attribute
+    `supports_output_schema`: true when the provider makes the model keep to `request.output`. Where it is not, the
+    runtime puts the schema into the instructions.
     """
 
     @property
@@ -62,6 +73,24 @@ class Provider(Protocol):
     async def aclose(self) -> None:
         """Close connections; calling it again does nothing."""
         ...
+
+
+class StreamingProvider(Provider, Protocol):
+    """A provider that can give an answer in pieces."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelAnswer]:
+        """Answer `request` piece by piece: text as it is written, at last the whole ModelAnswer, nothing after it.
+
+        The pieces together are the answer's text; calls and usage come with the answer alone. Closing the iterator
+        (`aclose`), or cancelling the task that reads it, abandons the call, and its connection with it. Raises as
+        `complete` does, also in the middle; `retry_safe` then says that no piece was given either.
+        """
+        ...
+
+
+def supports_output_schema(provider: Provider) -> bool:
+    """Whether `request.output` may be left to `provider`."""
+    return getattr(provider, "supports_output_schema", False) is True
 
 
 def _openai(model: str) -> Provider:

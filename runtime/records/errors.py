@@ -133,15 +133,30 @@ class IterationsExhausted(PawlError):
     """Never raised, a type of `Failed.error`: the run used its `max_iterations` model answers; allow it more."""
 
 
+class UsageLimitExceeded(PawlError):
+    """Never raised, a type of `Failed.error`: the run used what `Agent(limits=…)` gives it; allow it more."""
+
+
+class PreparationTimeout(PawlError):
+    """Never raised, a type of `Failed.error`: a filter, hook or policy took longer than `preparation_timeout`."""
+
+
+class InvalidOutput(PawlError):
+    """Never raised, a type of `Failed.error`: the model gave no answer of the agent's output type."""
+
+
 class DeadlineExceeded(PawlError):
     """Never raised, a type of `Failed.error`: the run, or a decision it waited for, took longer than its deadline."""
 
 
 class ModelError(PawlError):
-    """The model call failed. `retry_safe`: the provider says that nothing was done and it may be tried again."""
+    """The model call failed. `retry_safe`: the provider says that nothing was done and it may be tried again;
+    `retry_after`: in so many seconds, as far as it says (else None).
+    """
 
-    def __init__(self, message: str, *, retry_safe: bool = False) -> None:
+    def __init__(self, message: str, *, retry_safe: bool = False, retry_after: float | None = None) -> None:
         self.retry_safe = retry_safe
+        self.retry_after = retry_after
         super().__init__(message)
 
 
