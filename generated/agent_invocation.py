@@ -12,13 +12,17 @@ admitting.reconciling          plain  (enter read_back)
                                         abandon_barrier
                                       internal_error stay / note_stop
 admitting                      auto   (barrier admission) -> filtering_input
-filtering_input                plain  (enter start_input_filter)
+filtering_input                plain  (after input_timeout: preparation_expired; enter start_input_filter)
                                       input_filtered [input_passed] -> building_context / take_input
                                       input_filtered -> quiescing / note_blocked
                                       input_filter_failed -> quiescing / note_failure
+                                      preparation_expired -> quiescing / note_preparation_expiry
                                       STOP -> quiescing / note_stop
-building_context               plain  (enter start_context) context_ready -> calling_llm / take_context
-                                      context_failed -> quiescing / note_failure · STOP -> quiescing / note_stop
+building_context               plain  (after context_timeout: preparation_expired; enter start_context)
+                                      context_ready -> calling_llm / take_context
+                                      context_failed -> quiescing / note_failure
+                                      preparation_expired -> quiescing / note_preparation_expiry
+                                      STOP -> quiescing / note_stop
 calling_llm.committing         plain  (enter submit_barrier)
                                       internal_error [answer_lost] -> recovery_required / note_stop,
                                         abandon_barrier
@@ -27,12 +31,16 @@ calling_llm.reconciling        plain  (enter read_back)
                                       internal_error [answer_lost] -> recovery_required / note_stop,
                                         abandon_barrier
                                       internal_error stay / note_stop
-calling_llm                    plain  (barrier provider_dispatch; effect llm_call; enter start_llm_call)
+calling_llm                    plain  (barrier provider_dispatch; effect llm_call; after model_timeout:
+                                        llm_expired; enter start_llm_call)
+                                      llm_completed [tool_call_pending, answer_over_limit] -> quiescing /
+                                        record_answer, note_limit
                                       llm_completed [tool_call_pending] -> starting_tools / record_answer
                                       llm_completed -> output_filtering / record_answer
                                       llm_failed [retry_left] -> retrying_llm / note_llm_failure
                                       llm_failed -> quiescing / note_llm_failure
-                                      llm_stream_chunk stay / pass_chunk · STOP -> quiescing / note_stop
+                                      llm_stream_chunk stay / pass_chunk
+                                      llm_expired -> quiescing / note_llm_expiry · STOP -> quiescing / note_stop
 retrying_llm                   plain  (after llm_backoff: llm_retry_due) llm_retry_due -> calling_llm
                                       STOP -> quiescing / note_stop
 starting_tools                 auto   (enter create_children) -> evaluating_tools
@@ -84,10 +92,14 @@ dispatching_tools              auto   (barrier tool_dispatch; effect tool_call; 
 recording_tool_results         auto   (enter record_results)
                                       [iterations_exhausted] -> quiescing / note_exhausted · -> building_context
                                       internal_error -> quiescing / note_stop
-output_filtering               plain  (enter start_output_filter)
+output_filtering               plain  (after output_timeout: preparation_expired; enter start_output_filter)
                                       output_filtered [output_passed] -> quiescing / take_output
                                       output_filtered -> quiescing / note_blocked
                                       output_filter_failed -> quiescing / note_failure
+                                      output_invalid [iterations_exhausted] -> quiescing / note_invalid_output
+                                      output_invalid [limit_reached] -> quiescing / note_limit
+                                      output_invalid -> building_context / record_correction
+                                      preparation_expired -> quiescing / note_preparation_expiry
                                       STOP -> quiescing / note_stop
 quiescing                      auto   (enter stop_work) -> checking_quiescence
                                       internal_error -> recovery_required
@@ -179,11 +191,11 @@ from pawl.runtime.fsm.table import After, EventInfo, Kind, Machine, Row, StateIn
 
 if TYPE_CHECKING:
     from pawl.runtime.agent.agent_invocation import AgentInvocation
-    from pawl.runtime.agent.payloads import ChildNews, Decided, FilteredText, LlmChunk, LlmCompleted, LlmFailed, LoadedContext, ProbeAnswer, Recovered, Resolved, Stop, WorkFailed
+    from pawl.runtime.agent.payloads import ChildNews, Decided, FilteredText, InvalidOutput, LlmChunk, LlmCompleted, LlmFailed, LoadedContext, ProbeAnswer, Recovered, Resolved, Stop, WorkFailed
     from pawl.runtime.barriers.answers import BarrierAnswer
 
 SPEC_VERSION: Final = 1
-SPEC_HASH: Final = "bf43bdfedd247913bb731d9bdb279196cb828cd7847bb863f51f0788dedc2089"
+SPEC_HASH: Final = "e6487c3837b10418170f33f7f1796aab3661337c0a6255933c3cab1ef291d044"
 
 
 class State(StrEnum):
@@ -296,6 +308,7 @@ class Event(StrEnum):
     LLM_STREAM_CHUNK = "llm_stream_chunk"
     OUTPUT_FILTERED = "output_filtered"
     OUTPUT_FILTER_FAILED = "output_filter_failed"
+    OUTPUT_INVALID = "output_invalid"
     PROBE_FOUND = "probe_found"
     PROBE_ABSENT = "probe_absent"
     PROBE_UNKNOWN = "probe_unknown"
@@ -315,6 +328,8 @@ class Event(StrEnum):
     APPLICATION_CALLBACK_FAILED = "application_callback_failed"
     OWNERSHIP_LOST = "ownership_lost"
     INTERNAL_ERROR = "internal_error"
+    PREPARATION_EXPIRED = "preparation_expired"
+    LLM_EXPIRED = "llm_expired"
     LLM_RETRY_DUE = "llm_retry_due"
     APPROVAL_EXPIRED = "approval_expired"
     DRAIN_EXPIRED = "drain_expired"
@@ -356,6 +371,8 @@ class Guards(Protocol):
 
     def tool_call_pending(self, payload: LlmCompleted, /) -> bool: ...
 
+    def answer_over_limit(self, payload: LlmCompleted, /) -> bool: ...
+
     def retry_left(self, payload: LlmFailed, /) -> bool: ...
 
     def tool_batch_failed(self, payload: LlmCompleted | ProbeAnswer | ChildNews | Recovered | BarrierAnswer, /) -> bool: ...
@@ -368,15 +385,17 @@ class Guards(Protocol):
 
     def ready_to_dispatch(self, payload: LlmCompleted | ProbeAnswer | ChildNews | Recovered | BarrierAnswer, /) -> bool: ...
 
-    def ownership_is_lost(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
+    def ownership_is_lost(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
 
     def undecided_left(self, payload: BarrierAnswer, /) -> bool: ...
 
-    def iterations_exhausted(self, payload: LlmCompleted | ProbeAnswer | ChildNews | Recovered | BarrierAnswer, /) -> bool: ...
+    def iterations_exhausted(self, payload: LlmCompleted | InvalidOutput | ProbeAnswer | ChildNews | Recovered | BarrierAnswer, /) -> bool: ...
 
     def output_passed(self, payload: FilteredText, /) -> bool: ...
 
-    def quiescent(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
+    def limit_reached(self, payload: InvalidOutput, /) -> bool: ...
+
+    def quiescent(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
 
     def refusal_repairable(self, payload: BarrierAnswer, /) -> bool: ...
 
@@ -426,7 +445,7 @@ class Actions(Protocol):
         """Make the command of the barrier admission."""
         ...
 
-    def submit_barrier(self, payload: FilteredText | WorkFailed | LoadedContext | LlmCompleted | LlmFailed | ProbeAnswer | ChildNews | Decided | Resolved | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None:
+    def submit_barrier(self, payload: FilteredText | WorkFailed | LoadedContext | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Decided | Resolved | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None:
         """Submit the command under its commit token."""
         ...
 
@@ -470,7 +489,9 @@ class Actions(Protocol):
 
     def note_failure(self, payload: WorkFailed, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def start_context(self, payload: FilteredText | LlmCompleted | ProbeAnswer | ChildNews | Recovered | BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None: ...
+    def note_preparation_expiry(self, payload: None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def start_context(self, payload: FilteredText | LlmCompleted | InvalidOutput | ProbeAnswer | ChildNews | Recovered | BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
     def take_context(self, payload: LoadedContext, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
@@ -486,9 +507,13 @@ class Actions(Protocol):
 
     def record_answer(self, payload: LlmCompleted, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
+    def note_limit(self, payload: LlmCompleted | InvalidOutput, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
     def note_llm_failure(self, payload: LlmFailed, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
     def pass_chunk(self, payload: LlmChunk, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def note_llm_expiry(self, payload: None, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
     def create_children(self, payload: LlmCompleted | ProbeAnswer | Recovered | BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
@@ -540,9 +565,13 @@ class Actions(Protocol):
 
     def take_output(self, payload: FilteredText, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def stop_work(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+    def note_invalid_output(self, payload: InvalidOutput, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def prepare_outcome(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None:
+    def record_correction(self, payload: InvalidOutput, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def stop_work(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def prepare_outcome(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None:
         """Make the command of the barrier outcome."""
         ...
 
@@ -586,7 +615,7 @@ class Actions(Protocol):
 
     def finish_refused(self, payload: ProbeAnswer | Recovered | Stop | Exception | BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def finish_superseded(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+    def finish_superseded(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
     def fail_closed(self, payload: ProbeAnswer | ChildNews | Recovered | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
@@ -602,9 +631,17 @@ class Delays(Protocol):
         """Seconds to wait before the next attempt."""
         ...
 
+    def input_timeout(self) -> float | None: ...
+
+    def context_timeout(self) -> float | None: ...
+
+    def model_timeout(self) -> float | None: ...
+
     def llm_backoff(self) -> float | None: ...
 
     def approval_timeout(self) -> float | None: ...
+
+    def output_timeout(self) -> float | None: ...
 
     def drain_timeout(self) -> float | None: ...
 
@@ -627,13 +664,13 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         StateInfo(State.ADMITTING__RECONCILING,         Kind.PLAIN, enter=("read_back",)),
         StateInfo(State.ADMITTING__REREADING,           Kind.PLAIN, after=After("barrier_backoff", Event.REREAD_DUE)),
         StateInfo(State.ADMITTING,                      Kind.AUTO,  barrier="admission"),
-        StateInfo(State.FILTERING_INPUT,                Kind.PLAIN, enter=("start_input_filter",)),
-        StateInfo(State.BUILDING_CONTEXT,               Kind.PLAIN, enter=("start_context",)),
+        StateInfo(State.FILTERING_INPUT,                Kind.PLAIN, enter=("start_input_filter",), after=After("input_timeout", Event.PREPARATION_EXPIRED)),
+        StateInfo(State.BUILDING_CONTEXT,               Kind.PLAIN, enter=("start_context",), after=After("context_timeout", Event.PREPARATION_EXPIRED)),
         StateInfo(State.CALLING_LLM__COMMITTING,        Kind.PLAIN, enter=("submit_barrier",)),
         StateInfo(State.CALLING_LLM__RETRYING,          Kind.PLAIN, after=After("barrier_backoff", Event.RETRY_DUE)),
         StateInfo(State.CALLING_LLM__RECONCILING,       Kind.PLAIN, enter=("read_back",)),
         StateInfo(State.CALLING_LLM__REREADING,         Kind.PLAIN, after=After("barrier_backoff", Event.REREAD_DUE)),
-        StateInfo(State.CALLING_LLM,                    Kind.PLAIN, enter=("start_llm_call",), barrier="provider_dispatch", effect="llm_call"),
+        StateInfo(State.CALLING_LLM,                    Kind.PLAIN, enter=("start_llm_call",), after=After("model_timeout", Event.LLM_EXPIRED), barrier="provider_dispatch", effect="llm_call"),
         StateInfo(State.RETRYING_LLM,                   Kind.PLAIN, after=After("llm_backoff", Event.LLM_RETRY_DUE)),
         StateInfo(State.STARTING_TOOLS,                 Kind.AUTO,  enter=("create_children",)),
         StateInfo(State.EVALUATING_TOOLS,               Kind.AUTO),
@@ -656,7 +693,7 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         StateInfo(State.DISPATCHING_TOOLS__REREADING,   Kind.PLAIN, after=After("barrier_backoff", Event.REREAD_DUE)),
         StateInfo(State.DISPATCHING_TOOLS,              Kind.AUTO,  enter=("dispatch_children",), barrier="tool_dispatch", effect="tool_call"),
         StateInfo(State.RECORDING_TOOL_RESULTS,         Kind.AUTO,  enter=("record_results",)),
-        StateInfo(State.OUTPUT_FILTERING,               Kind.PLAIN, enter=("start_output_filter",)),
+        StateInfo(State.OUTPUT_FILTERING,               Kind.PLAIN, enter=("start_output_filter",), after=After("output_timeout", Event.PREPARATION_EXPIRED)),
         StateInfo(State.QUIESCING,                      Kind.AUTO,  enter=("stop_work",)),
         StateInfo(State.CHECKING_QUIESCENCE,            Kind.AUTO),
         StateInfo(State.DRAINING,                       Kind.PLAIN, after=After("drain_timeout", Event.DRAIN_EXPIRED)),
@@ -694,6 +731,7 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         EventInfo(Event.LLM_STREAM_CHUNK,            authority=("session", "revision"), correlate="llm_call_id", unhandled=Unhandled.STALE),
         EventInfo(Event.OUTPUT_FILTERED,             authority=("session",), unhandled=Unhandled.STALE),
         EventInfo(Event.OUTPUT_FILTER_FAILED,        authority=("session",), unhandled=Unhandled.STALE),
+        EventInfo(Event.OUTPUT_INVALID,              authority=("session",), unhandled=Unhandled.STALE),
         EventInfo(Event.PROBE_FOUND,                 authority=("session",), correlate="tool_invocation_id", unhandled=Unhandled.STALE),
         EventInfo(Event.PROBE_ABSENT,                authority=("session",), correlate="tool_invocation_id", unhandled=Unhandled.STALE),
         EventInfo(Event.PROBE_UNKNOWN,               authority=("session",), correlate="tool_invocation_id", unhandled=Unhandled.STALE),
@@ -713,6 +751,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         EventInfo(Event.APPLICATION_CALLBACK_FAILED, unhandled=Unhandled.STALE),
         EventInfo(Event.OWNERSHIP_LOST,              unhandled=Unhandled.STALE),
         EventInfo(Event.INTERNAL_ERROR,              unhandled=Unhandled.STALE),
+        EventInfo(Event.PREPARATION_EXPIRED,         unhandled=Unhandled.STALE),
+        EventInfo(Event.LLM_EXPIRED,                 unhandled=Unhandled.STALE),
         EventInfo(Event.LLM_RETRY_DUE,               unhandled=Unhandled.STALE),
         EventInfo(Event.APPROVAL_EXPIRED,            unhandled=Unhandled.STALE),
         EventInfo(Event.DRAIN_EXPIRED,               unhandled=Unhandled.STALE),
@@ -729,7 +769,7 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         EventInfo(Event.READ_FAILED,                 authority=("session",), correlate="token", unhandled=Unhandled.STALE),
     ),
     rows=(
-        Row(State.IDLE,                           None,                              State.ADMITTING__COMMITTING,          do=("prepare_admission",), line=105),
+        Row(State.IDLE,                           None,                              State.ADMITTING__COMMITTING,          do=("prepare_admission",), line=108),
         Row(State.ADMITTING__COMMITTING,          Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_admission",), line=20),
         Row(State.ADMITTING__COMMITTING,          Event.COMMITTED,                   State.ADMITTING,                      do=("apply_admission",), line=20),
         Row(State.ADMITTING__COMMITTING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=20),
@@ -741,8 +781,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.ADMITTING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
-        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.ADMITTING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__RETRYING,            Event.RETRY_DUE,                   State.ADMITTING__COMMITTING,          do=("renew_token",), line=20),
         Row(State.ADMITTING__RETRYING,            Event.CANCEL_REQUESTED,            State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=20),
@@ -760,8 +800,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.ADMITTING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
-        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.ADMITTING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__REREADING,           Event.REREAD_DUE,                  State.ADMITTING__RECONCILING,         line=20),
         Row(State.ADMITTING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=20),
@@ -769,22 +809,24 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.ADMITTING__REREADING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__REREADING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__REREADING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=20),
-        Row(State.ADMITTING,                      None,                              State.FILTERING_INPUT,                line=106),
-        Row(State.FILTERING_INPUT,                Event.INPUT_FILTERED,              State.BUILDING_CONTEXT,               when=("input_passed",), do=("take_input",), line=108),
-        Row(State.FILTERING_INPUT,                Event.INPUT_FILTERED,              State.QUIESCING,                      do=("note_blocked",), line=109),
-        Row(State.FILTERING_INPUT,                Event.INPUT_FILTER_FAILED,         State.QUIESCING,                      do=("note_failure",), line=110),
-        Row(State.FILTERING_INPUT,                Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.FILTERING_INPUT,                Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.FILTERING_INPUT,                Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.FILTERING_INPUT,                Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.FILTERING_INPUT,                Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=111),
-        Row(State.BUILDING_CONTEXT,               Event.CONTEXT_READY,               State.CALLING_LLM__COMMITTING,        do=("take_context", "prepare_provider_dispatch"), line=113),
-        Row(State.BUILDING_CONTEXT,               Event.CONTEXT_FAILED,              State.QUIESCING,                      do=("note_failure",), line=114),
-        Row(State.BUILDING_CONTEXT,               Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=115),
-        Row(State.BUILDING_CONTEXT,               Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=115),
-        Row(State.BUILDING_CONTEXT,               Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=115),
-        Row(State.BUILDING_CONTEXT,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=115),
-        Row(State.BUILDING_CONTEXT,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.ADMITTING,                      None,                              State.FILTERING_INPUT,                line=109),
+        Row(State.FILTERING_INPUT,                Event.INPUT_FILTERED,              State.BUILDING_CONTEXT,               when=("input_passed",), do=("take_input",), line=111),
+        Row(State.FILTERING_INPUT,                Event.INPUT_FILTERED,              State.QUIESCING,                      do=("note_blocked",), line=112),
+        Row(State.FILTERING_INPUT,                Event.INPUT_FILTER_FAILED,         State.QUIESCING,                      do=("note_failure",), line=113),
+        Row(State.FILTERING_INPUT,                Event.PREPARATION_EXPIRED,         State.QUIESCING,                      do=("note_preparation_expiry",), line=114),
+        Row(State.FILTERING_INPUT,                Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.FILTERING_INPUT,                Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.FILTERING_INPUT,                Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.FILTERING_INPUT,                Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.FILTERING_INPUT,                Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=115),
+        Row(State.BUILDING_CONTEXT,               Event.CONTEXT_READY,               State.CALLING_LLM__COMMITTING,        do=("take_context", "prepare_provider_dispatch"), line=117),
+        Row(State.BUILDING_CONTEXT,               Event.CONTEXT_FAILED,              State.QUIESCING,                      do=("note_failure",), line=118),
+        Row(State.BUILDING_CONTEXT,               Event.PREPARATION_EXPIRED,         State.QUIESCING,                      do=("note_preparation_expiry",), line=119),
+        Row(State.BUILDING_CONTEXT,               Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=120),
+        Row(State.BUILDING_CONTEXT,               Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=120),
+        Row(State.BUILDING_CONTEXT,               Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=120),
+        Row(State.BUILDING_CONTEXT,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=120),
+        Row(State.BUILDING_CONTEXT,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=120),
         Row(State.CALLING_LLM__COMMITTING,        Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_provider_dispatch",), line=23),
         Row(State.CALLING_LLM__COMMITTING,        Event.COMMITTED,                   State.CALLING_LLM,                    do=("apply_provider_dispatch",), line=23),
         Row(State.CALLING_LLM__COMMITTING,        Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=23),
@@ -796,8 +838,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.CALLING_LLM__COMMITTING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__COMMITTING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__COMMITTING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
-        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.CALLING_LLM__COMMITTING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__RETRYING,          Event.RETRY_DUE,                   State.CALLING_LLM__COMMITTING,        do=("renew_token",), line=23),
         Row(State.CALLING_LLM__RETRYING,          Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=23),
@@ -815,8 +857,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.CALLING_LLM__RECONCILING,       Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__RECONCILING,       Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__RECONCILING,       Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
-        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.CALLING_LLM__RECONCILING,       Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__REREADING,         Event.REREAD_DUE,                  State.CALLING_LLM__RECONCILING,       line=23),
         Row(State.CALLING_LLM__REREADING,         Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=23),
@@ -824,44 +866,46 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.CALLING_LLM__REREADING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__REREADING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__REREADING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=23),
-        Row(State.CALLING_LLM,                    Event.LLM_COMPLETED,               State.STARTING_TOOLS,                 when=("tool_call_pending",), do=("record_answer",), line=117),
-        Row(State.CALLING_LLM,                    Event.LLM_COMPLETED,               State.OUTPUT_FILTERING,               do=("record_answer",), line=118),
-        Row(State.CALLING_LLM,                    Event.LLM_FAILED,                  State.RETRYING_LLM,                   when=("retry_left",), do=("note_llm_failure",), line=119),
-        Row(State.CALLING_LLM,                    Event.LLM_FAILED,                  State.QUIESCING,                      do=("note_llm_failure",), line=120),
-        Row(State.CALLING_LLM,                    Event.LLM_STREAM_CHUNK,            None,                                 do=("pass_chunk",), line=121),
-        Row(State.CALLING_LLM,                    Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=122),
-        Row(State.CALLING_LLM,                    Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=122),
-        Row(State.CALLING_LLM,                    Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=122),
-        Row(State.CALLING_LLM,                    Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=122),
-        Row(State.CALLING_LLM,                    Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=122),
-        Row(State.RETRYING_LLM,                   Event.LLM_RETRY_DUE,               State.CALLING_LLM__COMMITTING,        do=("prepare_provider_dispatch",), line=123),
-        Row(State.RETRYING_LLM,                   Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=124),
-        Row(State.RETRYING_LLM,                   Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=124),
-        Row(State.RETRYING_LLM,                   Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=124),
-        Row(State.RETRYING_LLM,                   Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=124),
-        Row(State.RETRYING_LLM,                   Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=124),
-        Row(State.STARTING_TOOLS,                 None,                              State.EVALUATING_TOOLS,               line=126),
-        Row(State.STARTING_TOOLS,                 Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
-        Row(State.EVALUATING_TOOLS,               None,                              State.QUIESCING,                      when=("tool_batch_failed",), do=("note_batch_failure",), line=127),
-        Row(State.EVALUATING_TOOLS,               None,                              State.QUIESCING,                      when=("tool_batch_rejected",), do=("note_batch_rejection",), line=128),
-        Row(State.EVALUATING_TOOLS,               None,                              State.RECORDING_TOOL_RESULTS,         when=("tool_batch_completed",), line=129),
-        Row(State.EVALUATING_TOOLS,               None,                              State.SUSPENDING__COMMITTING,         when=("approval_required",), do=("prepare_suspension",), line=130),
-        Row(State.EVALUATING_TOOLS,               None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("ready_to_dispatch",), do=("prepare_tool_dispatch",), line=131),
-        Row(State.EVALUATING_TOOLS,               None,                              State.WAITING_FOR_TOOLS,              line=132),
-        Row(State.EVALUATING_TOOLS,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_AUTHORIZED,             State.EVALUATING_TOOLS,               do=("note_child",), line=133),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_APPROVAL_REQUIRED,      State.EVALUATING_TOOLS,               do=("note_child",), line=133),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_COMPLETED,              State.EVALUATING_TOOLS,               do=("note_child",), line=133),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_FAILED,                 State.EVALUATING_TOOLS,               do=("note_child",), line=133),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_REJECTED,               State.EVALUATING_TOOLS,               do=("note_child",), line=133),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_CANCELLED,              State.EVALUATING_TOOLS,               do=("note_child",), line=133),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_UNRESOLVED,             State.QUIESCING,                      when=("ownership_is_lost",), do=("note_child",), line=134),
-        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=135),
-        Row(State.WAITING_FOR_TOOLS,              Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=136),
-        Row(State.WAITING_FOR_TOOLS,              Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=136),
-        Row(State.WAITING_FOR_TOOLS,              Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=136),
-        Row(State.WAITING_FOR_TOOLS,              Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=136),
-        Row(State.WAITING_FOR_TOOLS,              Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=136),
+        Row(State.CALLING_LLM,                    Event.LLM_COMPLETED,               State.QUIESCING,                      when=("tool_call_pending", "answer_over_limit"), do=("record_answer", "note_limit"), line=122),
+        Row(State.CALLING_LLM,                    Event.LLM_COMPLETED,               State.STARTING_TOOLS,                 when=("tool_call_pending",), do=("record_answer",), line=123),
+        Row(State.CALLING_LLM,                    Event.LLM_COMPLETED,               State.OUTPUT_FILTERING,               do=("record_answer",), line=124),
+        Row(State.CALLING_LLM,                    Event.LLM_FAILED,                  State.RETRYING_LLM,                   when=("retry_left",), do=("note_llm_failure",), line=125),
+        Row(State.CALLING_LLM,                    Event.LLM_FAILED,                  State.QUIESCING,                      do=("note_llm_failure",), line=126),
+        Row(State.CALLING_LLM,                    Event.LLM_STREAM_CHUNK,            None,                                 do=("pass_chunk",), line=127),
+        Row(State.CALLING_LLM,                    Event.LLM_EXPIRED,                 State.QUIESCING,                      do=("note_llm_expiry",), line=128),
+        Row(State.CALLING_LLM,                    Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=129),
+        Row(State.CALLING_LLM,                    Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=129),
+        Row(State.CALLING_LLM,                    Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=129),
+        Row(State.CALLING_LLM,                    Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=129),
+        Row(State.CALLING_LLM,                    Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=129),
+        Row(State.RETRYING_LLM,                   Event.LLM_RETRY_DUE,               State.CALLING_LLM__COMMITTING,        do=("prepare_provider_dispatch",), line=130),
+        Row(State.RETRYING_LLM,                   Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=131),
+        Row(State.RETRYING_LLM,                   Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=131),
+        Row(State.RETRYING_LLM,                   Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=131),
+        Row(State.RETRYING_LLM,                   Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=131),
+        Row(State.RETRYING_LLM,                   Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=131),
+        Row(State.STARTING_TOOLS,                 None,                              State.EVALUATING_TOOLS,               line=133),
+        Row(State.STARTING_TOOLS,                 Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=155),
+        Row(State.EVALUATING_TOOLS,               None,                              State.QUIESCING,                      when=("tool_batch_failed",), do=("note_batch_failure",), line=134),
+        Row(State.EVALUATING_TOOLS,               None,                              State.QUIESCING,                      when=("tool_batch_rejected",), do=("note_batch_rejection",), line=135),
+        Row(State.EVALUATING_TOOLS,               None,                              State.RECORDING_TOOL_RESULTS,         when=("tool_batch_completed",), line=136),
+        Row(State.EVALUATING_TOOLS,               None,                              State.SUSPENDING__COMMITTING,         when=("approval_required",), do=("prepare_suspension",), line=137),
+        Row(State.EVALUATING_TOOLS,               None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("ready_to_dispatch",), do=("prepare_tool_dispatch",), line=138),
+        Row(State.EVALUATING_TOOLS,               None,                              State.WAITING_FOR_TOOLS,              line=139),
+        Row(State.EVALUATING_TOOLS,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=155),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_AUTHORIZED,             State.EVALUATING_TOOLS,               do=("note_child",), line=140),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_APPROVAL_REQUIRED,      State.EVALUATING_TOOLS,               do=("note_child",), line=140),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_COMPLETED,              State.EVALUATING_TOOLS,               do=("note_child",), line=140),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_FAILED,                 State.EVALUATING_TOOLS,               do=("note_child",), line=140),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_REJECTED,               State.EVALUATING_TOOLS,               do=("note_child",), line=140),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_CANCELLED,              State.EVALUATING_TOOLS,               do=("note_child",), line=140),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_UNRESOLVED,             State.QUIESCING,                      when=("ownership_is_lost",), do=("note_child",), line=141),
+        Row(State.WAITING_FOR_TOOLS,              Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=142),
+        Row(State.WAITING_FOR_TOOLS,              Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=143),
+        Row(State.WAITING_FOR_TOOLS,              Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=143),
+        Row(State.WAITING_FOR_TOOLS,              Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=143),
+        Row(State.WAITING_FOR_TOOLS,              Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=143),
+        Row(State.WAITING_FOR_TOOLS,              Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=143),
         Row(State.SUSPENDING__COMMITTING,         Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_suspension",), line=28),
         Row(State.SUSPENDING__COMMITTING,         Event.COMMITTED,                   State.SUSPENDING,                     do=("apply_suspension",), line=28),
         Row(State.SUSPENDING__COMMITTING,         Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=28),
@@ -873,8 +917,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.SUSPENDING__COMMITTING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__COMMITTING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__COMMITTING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
-        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.SUSPENDING__COMMITTING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__RETRYING,           Event.RETRY_DUE,                   State.SUSPENDING__COMMITTING,         do=("renew_token",), line=28),
         Row(State.SUSPENDING__RETRYING,           Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
@@ -892,8 +936,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.SUSPENDING__RECONCILING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__RECONCILING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__RECONCILING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
-        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.SUSPENDING__RECONCILING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__REREADING,          Event.REREAD_DUE,                  State.SUSPENDING__RECONCILING,        line=28),
         Row(State.SUSPENDING__REREADING,          Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=28),
@@ -901,14 +945,14 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.SUSPENDING__REREADING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__REREADING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__REREADING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=28),
-        Row(State.SUSPENDING,                     None,                              State.SUSPENDED,                      line=138),
-        Row(State.SUSPENDED,                      Event.DECIDED,                     State.DECIDING__COMMITTING,           do=("take_decision", "prepare_approval"), line=139),
-        Row(State.SUSPENDED,                      Event.APPROVAL_EXPIRED,            State.QUIESCING,                      do=("note_expiry",), line=140),
-        Row(State.SUSPENDED,                      Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=141),
-        Row(State.SUSPENDED,                      Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=141),
-        Row(State.SUSPENDED,                      Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=141),
-        Row(State.SUSPENDED,                      Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=141),
-        Row(State.SUSPENDED,                      Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=141),
+        Row(State.SUSPENDING,                     None,                              State.SUSPENDED,                      line=145),
+        Row(State.SUSPENDED,                      Event.DECIDED,                     State.DECIDING__COMMITTING,           do=("take_decision", "prepare_approval"), line=146),
+        Row(State.SUSPENDED,                      Event.APPROVAL_EXPIRED,            State.QUIESCING,                      do=("note_expiry",), line=147),
+        Row(State.SUSPENDED,                      Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.SUSPENDED,                      Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.SUSPENDED,                      Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.SUSPENDED,                      Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.SUSPENDED,                      Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=148),
         Row(State.DECIDING__COMMITTING,           Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_approval",), line=30),
         Row(State.DECIDING__COMMITTING,           Event.COMMITTED,                   State.DECIDING,                       do=("apply_approval",), line=30),
         Row(State.DECIDING__COMMITTING,           Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=30),
@@ -920,8 +964,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DECIDING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
-        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.DECIDING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__RETRYING,             Event.RETRY_DUE,                   State.DECIDING__COMMITTING,           do=("renew_token",), line=30),
         Row(State.DECIDING__RETRYING,             Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=30),
@@ -939,8 +983,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DECIDING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
-        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.DECIDING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__REREADING,            Event.REREAD_DUE,                  State.DECIDING__RECONCILING,          line=30),
         Row(State.DECIDING__REREADING,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=30),
@@ -948,10 +992,10 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DECIDING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__REREADING,            Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=30),
-        Row(State.DECIDING,                       None,                              State.SUSPENDED,                      when=("undecided_left",), line=142),
-        Row(State.DECIDING,                       None,                              State.APPLYING_DECISIONS,             line=143),
-        Row(State.APPLYING_DECISIONS,             None,                              State.WAITING_FOR_TOOLS,              line=144),
-        Row(State.APPLYING_DECISIONS,             Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
+        Row(State.DECIDING,                       None,                              State.SUSPENDED,                      when=("undecided_left",), line=149),
+        Row(State.DECIDING,                       None,                              State.APPLYING_DECISIONS,             line=150),
+        Row(State.APPLYING_DECISIONS,             None,                              State.WAITING_FOR_TOOLS,              line=151),
+        Row(State.APPLYING_DECISIONS,             Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=155),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_tool_dispatch",), line=32),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.COMMITTED,                   State.DISPATCHING_TOOLS,              do=("apply_tool_dispatch",), line=32),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=32),
@@ -963,8 +1007,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__RETRYING,    Event.RETRY_DUE,                   State.DISPATCHING_TOOLS__COMMITTING,  do=("renew_token",), line=32),
         Row(State.DISPATCHING_TOOLS__RETRYING,    Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=32),
@@ -982,8 +1026,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__REREADING,   Event.REREAD_DUE,                  State.DISPATCHING_TOOLS__RECONCILING, line=32),
         Row(State.DISPATCHING_TOOLS__REREADING,   Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=32),
@@ -991,118 +1035,122 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DISPATCHING_TOOLS__REREADING,   Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__REREADING,   Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__REREADING,   Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=32),
-        Row(State.DISPATCHING_TOOLS,              None,                              State.WAITING_FOR_TOOLS,              line=145),
-        Row(State.DISPATCHING_TOOLS,              Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
-        Row(State.RECORDING_TOOL_RESULTS,         None,                              State.QUIESCING,                      when=("iterations_exhausted",), do=("note_exhausted",), line=146),
-        Row(State.RECORDING_TOOL_RESULTS,         None,                              State.BUILDING_CONTEXT,               line=147),
-        Row(State.RECORDING_TOOL_RESULTS,         Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=148),
-        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTERED,             State.QUIESCING,                      when=("output_passed",), do=("take_output",), line=150),
-        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTERED,             State.QUIESCING,                      do=("note_blocked",), line=151),
-        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTER_FAILED,        State.QUIESCING,                      do=("note_failure",), line=152),
-        Row(State.OUTPUT_FILTERING,               Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=153),
-        Row(State.OUTPUT_FILTERING,               Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=153),
-        Row(State.OUTPUT_FILTERING,               Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=153),
-        Row(State.OUTPUT_FILTERING,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=153),
-        Row(State.OUTPUT_FILTERING,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=153),
-        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            line=155),
-        Row(State.QUIESCING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
-        Row(State.CHECKING_QUIESCENCE,            None,                              State.SUPERSEDED,                     when=("quiescent", "ownership_is_lost"), line=156),
-        Row(State.CHECKING_QUIESCENCE,            None,                              State.SETTLING__COMMITTING,           when=("quiescent",), do=("prepare_outcome",), line=157),
-        Row(State.CHECKING_QUIESCENCE,            None,                              State.DRAINING,                       line=158),
-        Row(State.CHECKING_QUIESCENCE,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
-        Row(State.DRAINING,                       Event.OPERATION_SETTLED,           State.CHECKING_QUIESCENCE,            line=159),
-        Row(State.DRAINING,                       Event.TOOL_AUTHORIZED,             State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
-        Row(State.DRAINING,                       Event.TOOL_APPROVAL_REQUIRED,      State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
-        Row(State.DRAINING,                       Event.TOOL_COMPLETED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
-        Row(State.DRAINING,                       Event.TOOL_FAILED,                 State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
-        Row(State.DRAINING,                       Event.TOOL_REJECTED,               State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
-        Row(State.DRAINING,                       Event.TOOL_CANCELLED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=160),
-        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.CHECKING_QUIESCENCE,            when=("ownership_is_lost",), do=("note_child",), line=161),
-        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=162),
-        Row(State.DRAINING,                       Event.DRAIN_EXPIRED,               State.RECOVERY_REQUIRED,              line=163),
-        Row(State.DRAINING,                       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=164),
-        Row(State.DRAINING,                       Event.LLM_COMPLETED,               None,                                 do=("record_late_call",), line=165),
-        Row(State.DRAINING,                       Event.LLM_FAILED,                  None,                                 do=("record_late_call",), line=165),
-        Row(State.DRAINING,                       Event.OWNERSHIP_LOST,              State.CHECKING_QUIESCENCE,            do=("note_stop",), line=166),
-        Row(State.DRAINING,                       Event.CANCEL_REQUESTED,            None,                                 line=168),
-        Row(State.DRAINING,                       Event.DEADLINE_EXCEEDED,           None,                                 line=168),
-        Row(State.DRAINING,                       Event.APPLICATION_CALLBACK_FAILED, None,                                 line=168),
+        Row(State.DISPATCHING_TOOLS,              None,                              State.WAITING_FOR_TOOLS,              line=152),
+        Row(State.DISPATCHING_TOOLS,              Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=155),
+        Row(State.RECORDING_TOOL_RESULTS,         None,                              State.QUIESCING,                      when=("iterations_exhausted",), do=("note_exhausted",), line=153),
+        Row(State.RECORDING_TOOL_RESULTS,         None,                              State.BUILDING_CONTEXT,               line=154),
+        Row(State.RECORDING_TOOL_RESULTS,         Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=155),
+        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTERED,             State.QUIESCING,                      when=("output_passed",), do=("take_output",), line=157),
+        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTERED,             State.QUIESCING,                      do=("note_blocked",), line=158),
+        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_FILTER_FAILED,        State.QUIESCING,                      do=("note_failure",), line=159),
+        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_INVALID,              State.QUIESCING,                      when=("iterations_exhausted",), do=("note_invalid_output",), line=161),
+        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_INVALID,              State.QUIESCING,                      when=("limit_reached",), do=("note_limit",), line=162),
+        Row(State.OUTPUT_FILTERING,               Event.OUTPUT_INVALID,              State.BUILDING_CONTEXT,               do=("record_correction",), line=163),
+        Row(State.OUTPUT_FILTERING,               Event.PREPARATION_EXPIRED,         State.QUIESCING,                      do=("note_preparation_expiry",), line=164),
+        Row(State.OUTPUT_FILTERING,               Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=165),
+        Row(State.OUTPUT_FILTERING,               Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=165),
+        Row(State.OUTPUT_FILTERING,               Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=165),
+        Row(State.OUTPUT_FILTERING,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=165),
+        Row(State.OUTPUT_FILTERING,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=165),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            line=167),
+        Row(State.QUIESCING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=230),
+        Row(State.CHECKING_QUIESCENCE,            None,                              State.SUPERSEDED,                     when=("quiescent", "ownership_is_lost"), line=168),
+        Row(State.CHECKING_QUIESCENCE,            None,                              State.SETTLING__COMMITTING,           when=("quiescent",), do=("prepare_outcome",), line=169),
+        Row(State.CHECKING_QUIESCENCE,            None,                              State.DRAINING,                       line=170),
+        Row(State.CHECKING_QUIESCENCE,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=230),
+        Row(State.DRAINING,                       Event.OPERATION_SETTLED,           State.CHECKING_QUIESCENCE,            line=171),
+        Row(State.DRAINING,                       Event.TOOL_AUTHORIZED,             State.CHECKING_QUIESCENCE,            do=("note_child",), line=172),
+        Row(State.DRAINING,                       Event.TOOL_APPROVAL_REQUIRED,      State.CHECKING_QUIESCENCE,            do=("note_child",), line=172),
+        Row(State.DRAINING,                       Event.TOOL_COMPLETED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=172),
+        Row(State.DRAINING,                       Event.TOOL_FAILED,                 State.CHECKING_QUIESCENCE,            do=("note_child",), line=172),
+        Row(State.DRAINING,                       Event.TOOL_REJECTED,               State.CHECKING_QUIESCENCE,            do=("note_child",), line=172),
+        Row(State.DRAINING,                       Event.TOOL_CANCELLED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=172),
+        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.CHECKING_QUIESCENCE,            when=("ownership_is_lost",), do=("note_child",), line=173),
+        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=174),
+        Row(State.DRAINING,                       Event.DRAIN_EXPIRED,               State.RECOVERY_REQUIRED,              line=175),
+        Row(State.DRAINING,                       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=176),
+        Row(State.DRAINING,                       Event.LLM_COMPLETED,               None,                                 do=("record_late_call",), line=177),
+        Row(State.DRAINING,                       Event.LLM_FAILED,                  None,                                 do=("record_late_call",), line=177),
+        Row(State.DRAINING,                       Event.OWNERSHIP_LOST,              State.CHECKING_QUIESCENCE,            do=("note_stop",), line=178),
+        Row(State.DRAINING,                       Event.CANCEL_REQUESTED,            None,                                 line=180),
+        Row(State.DRAINING,                       Event.DEADLINE_EXCEEDED,           None,                                 line=180),
+        Row(State.DRAINING,                       Event.APPLICATION_CALLBACK_FAILED, None,                                 line=180),
         Row(State.SETTLING__COMMITTING,           Event.COMMITTED,                   State.SETTLING,                       do=("apply_outcome",), line=38),
         Row(State.SETTLING__COMMITTING,           Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=38),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SUPERSEDED,                     when=("ownership_is_lost",), line=176),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SETTLING_FAILURE,               when=("refusal_repairable",), do=("note_refusal",), line=177),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.RECOVERY_REQUIRED,              do=("note_refusal",), line=178),
-        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SUPERSEDED,                     when=("ownership_is_lost",), line=179),
-        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SETTLING__RETRYING,             do=("note_unavailable",), line=180),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SUPERSEDED,                     when=("ownership_is_lost",), line=188),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SETTLING_FAILURE,               when=("refusal_repairable",), do=("note_refusal",), line=189),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.RECOVERY_REQUIRED,              do=("note_refusal",), line=190),
+        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SUPERSEDED,                     when=("ownership_is_lost",), line=191),
+        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SETTLING__RETRYING,             do=("note_unavailable",), line=192),
         Row(State.SETTLING__COMMITTING,           Event.UNCERTAIN,                   State.SETTLING__RECONCILING,          line=38),
-        Row(State.SETTLING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=184),
-        Row(State.SETTLING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 line=185),
-        Row(State.SETTLING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 line=185),
-        Row(State.SETTLING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 line=185),
-        Row(State.SETTLING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=186),
+        Row(State.SETTLING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=196),
+        Row(State.SETTLING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 line=197),
+        Row(State.SETTLING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 line=197),
+        Row(State.SETTLING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 line=197),
+        Row(State.SETTLING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=198),
         Row(State.SETTLING__RETRYING,             Event.RETRY_DUE,                   State.SETTLING__COMMITTING,           do=("renew_token",), line=38),
-        Row(State.SETTLING__RETRYING,             Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=183),
-        Row(State.SETTLING__RETRYING,             Event.CANCEL_REQUESTED,            None,                                 line=185),
-        Row(State.SETTLING__RETRYING,             Event.DEADLINE_EXCEEDED,           None,                                 line=185),
-        Row(State.SETTLING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, None,                                 line=185),
-        Row(State.SETTLING__RETRYING,             Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=186),
+        Row(State.SETTLING__RETRYING,             Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=195),
+        Row(State.SETTLING__RETRYING,             Event.CANCEL_REQUESTED,            None,                                 line=197),
+        Row(State.SETTLING__RETRYING,             Event.DEADLINE_EXCEEDED,           None,                                 line=197),
+        Row(State.SETTLING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, None,                                 line=197),
+        Row(State.SETTLING__RETRYING,             Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=198),
         Row(State.SETTLING__RECONCILING,          Event.READ_COMMITTED,              State.SETTLING,                       do=("apply_outcome",), line=38),
         Row(State.SETTLING__RECONCILING,          Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=38),
-        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SUPERSEDED,                     when=("ownership_is_lost",), line=181),
-        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SETTLING__RETRYING,             line=182),
+        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SUPERSEDED,                     when=("ownership_is_lost",), line=193),
+        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SETTLING__RETRYING,             line=194),
         Row(State.SETTLING__RECONCILING,          Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=38),
         Row(State.SETTLING__RECONCILING,          Event.READ_FAILED,                 State.SETTLING__REREADING,            line=38),
-        Row(State.SETTLING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=184),
-        Row(State.SETTLING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 line=185),
-        Row(State.SETTLING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 line=185),
-        Row(State.SETTLING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 line=185),
-        Row(State.SETTLING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=186),
+        Row(State.SETTLING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=196),
+        Row(State.SETTLING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 line=197),
+        Row(State.SETTLING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 line=197),
+        Row(State.SETTLING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 line=197),
+        Row(State.SETTLING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=198),
         Row(State.SETTLING__REREADING,            Event.REREAD_DUE,                  State.SETTLING__RECONCILING,          line=38),
-        Row(State.SETTLING__REREADING,            Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=183),
-        Row(State.SETTLING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 line=185),
-        Row(State.SETTLING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 line=185),
-        Row(State.SETTLING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 line=185),
-        Row(State.SETTLING__REREADING,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=186),
-        Row(State.SETTLING,                       None,                              State.SETTLED,                        line=175),
-        Row(State.SETTLING_FAILURE,               None,                              State.SETTLING__COMMITTING,           do=("prepare_outcome",), line=187),
-        Row(State.SETTLING_FAILURE,               Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
-        Row(State.SETTLED,                        None,                              State.COMPLETED,                      when=("is_completed",), line=188),
-        Row(State.SETTLED,                        None,                              State.REJECTED,                       when=("is_rejected",), line=189),
-        Row(State.SETTLED,                        None,                              State.FAILED,                         when=("is_failed",), line=190),
-        Row(State.SETTLED,                        None,                              State.CANCELLED,                      when=("is_cancelled",), line=191),
-        Row(State.SETTLED,                        None,                              State.BLOCKED,                        when=("is_blocked",), line=192),
-        Row(State.SETTLED,                        None,                              State.RECOVERY_REQUIRED,              line=193),
-        Row(State.SETTLED,                        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
-        Row(State.RECOVERING,                     None,                              State.SETTLED,                        when=("terminal_on_record",), line=196),
-        Row(State.RECOVERING,                     None,                              State.REFUSED,                        when=("nothing_on_record",), line=197),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("stop_on_record",), line=198),
-        Row(State.RECOVERING,                     None,                              State.FILTERING_INPUT,                when=("preparing_on_record",), line=199),
-        Row(State.RECOVERING,                     None,                              State.SUSPENDED,                      when=("suspended_on_record",), line=200),
-        Row(State.RECOVERING,                     None,                              State.APPLYING_DECISIONS,             when=("decided_on_record",), line=201),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_failed",), do=("note_answer_failure",), line=202),
-        Row(State.RECOVERING,                     None,                              State.STARTING_TOOLS,                 when=("answer_has_tools",), line=203),
-        Row(State.RECOVERING,                     None,                              State.OUTPUT_FILTERING,               when=("answer_is_output",), line=204),
-        Row(State.RECOVERING,                     None,                              State.PROBING,                        when=("tool_to_probe",), line=205),
-        Row(State.RECOVERING,                     None,                              State.AWAITING_RESOLUTION,            when=("unresolved_left",), line=206),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("lost_calls_exhausted",), do=("note_lost_calls",), line=207),
-        Row(State.RECOVERING,                     None,                              State.CALLING_LLM__COMMITTING,        when=("model_to_redispatch",), do=("forget_lost_call", "prepare_provider_dispatch"), line=208),
-        Row(State.RECOVERING,                     None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("tool_to_replay",), do=("prepare_tool_dispatch",), line=209),
-        Row(State.RECOVERING,                     None,                              State.EVALUATING_TOOLS,               line=210),
-        Row(State.RECOVERING,                     Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
-        Row(State.PROBING,                        Event.PROBE_FOUND,                 State.RESOLVING__COMMITTING,          do=("take_probe", "prepare_resolution"), line=211),
-        Row(State.PROBING,                        Event.PROBE_ABSENT,                State.RECOVERING,                     do=("mark_run",), line=212),
-        Row(State.PROBING,                        Event.PROBE_UNKNOWN,               State.RECOVERING,                     do=("mark_ask",), line=213),
-        Row(State.PROBING,                        Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=214),
-        Row(State.PROBING,                        Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=214),
-        Row(State.PROBING,                        Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=214),
-        Row(State.PROBING,                        Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=214),
-        Row(State.PROBING,                        Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=214),
-        Row(State.AWAITING_RESOLUTION,            Event.RESOLVED,                    State.RESOLVING__COMMITTING,          do=("take_resolution", "prepare_resolution"), line=215),
-        Row(State.AWAITING_RESOLUTION,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=216),
-        Row(State.AWAITING_RESOLUTION,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=216),
-        Row(State.AWAITING_RESOLUTION,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=216),
-        Row(State.AWAITING_RESOLUTION,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=216),
-        Row(State.AWAITING_RESOLUTION,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=216),
+        Row(State.SETTLING__REREADING,            Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=195),
+        Row(State.SETTLING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 line=197),
+        Row(State.SETTLING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 line=197),
+        Row(State.SETTLING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 line=197),
+        Row(State.SETTLING__REREADING,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=198),
+        Row(State.SETTLING,                       None,                              State.SETTLED,                        line=187),
+        Row(State.SETTLING_FAILURE,               None,                              State.SETTLING__COMMITTING,           do=("prepare_outcome",), line=199),
+        Row(State.SETTLING_FAILURE,               Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=230),
+        Row(State.SETTLED,                        None,                              State.COMPLETED,                      when=("is_completed",), line=200),
+        Row(State.SETTLED,                        None,                              State.REJECTED,                       when=("is_rejected",), line=201),
+        Row(State.SETTLED,                        None,                              State.FAILED,                         when=("is_failed",), line=202),
+        Row(State.SETTLED,                        None,                              State.CANCELLED,                      when=("is_cancelled",), line=203),
+        Row(State.SETTLED,                        None,                              State.BLOCKED,                        when=("is_blocked",), line=204),
+        Row(State.SETTLED,                        None,                              State.RECOVERY_REQUIRED,              line=205),
+        Row(State.SETTLED,                        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=230),
+        Row(State.RECOVERING,                     None,                              State.SETTLED,                        when=("terminal_on_record",), line=208),
+        Row(State.RECOVERING,                     None,                              State.REFUSED,                        when=("nothing_on_record",), line=209),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("stop_on_record",), line=210),
+        Row(State.RECOVERING,                     None,                              State.FILTERING_INPUT,                when=("preparing_on_record",), line=211),
+        Row(State.RECOVERING,                     None,                              State.SUSPENDED,                      when=("suspended_on_record",), line=212),
+        Row(State.RECOVERING,                     None,                              State.APPLYING_DECISIONS,             when=("decided_on_record",), line=213),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_failed",), do=("note_answer_failure",), line=214),
+        Row(State.RECOVERING,                     None,                              State.STARTING_TOOLS,                 when=("answer_has_tools",), line=215),
+        Row(State.RECOVERING,                     None,                              State.OUTPUT_FILTERING,               when=("answer_is_output",), line=216),
+        Row(State.RECOVERING,                     None,                              State.PROBING,                        when=("tool_to_probe",), line=217),
+        Row(State.RECOVERING,                     None,                              State.AWAITING_RESOLUTION,            when=("unresolved_left",), line=218),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("lost_calls_exhausted",), do=("note_lost_calls",), line=219),
+        Row(State.RECOVERING,                     None,                              State.CALLING_LLM__COMMITTING,        when=("model_to_redispatch",), do=("forget_lost_call", "prepare_provider_dispatch"), line=220),
+        Row(State.RECOVERING,                     None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("tool_to_replay",), do=("prepare_tool_dispatch",), line=221),
+        Row(State.RECOVERING,                     None,                              State.EVALUATING_TOOLS,               line=222),
+        Row(State.RECOVERING,                     Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=230),
+        Row(State.PROBING,                        Event.PROBE_FOUND,                 State.RESOLVING__COMMITTING,          do=("take_probe", "prepare_resolution"), line=223),
+        Row(State.PROBING,                        Event.PROBE_ABSENT,                State.RECOVERING,                     do=("mark_run",), line=224),
+        Row(State.PROBING,                        Event.PROBE_UNKNOWN,               State.RECOVERING,                     do=("mark_ask",), line=225),
+        Row(State.PROBING,                        Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=226),
+        Row(State.PROBING,                        Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=226),
+        Row(State.PROBING,                        Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=226),
+        Row(State.PROBING,                        Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=226),
+        Row(State.PROBING,                        Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=226),
+        Row(State.AWAITING_RESOLUTION,            Event.RESOLVED,                    State.RESOLVING__COMMITTING,          do=("take_resolution", "prepare_resolution"), line=227),
+        Row(State.AWAITING_RESOLUTION,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=228),
+        Row(State.AWAITING_RESOLUTION,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=228),
+        Row(State.AWAITING_RESOLUTION,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=228),
+        Row(State.AWAITING_RESOLUTION,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=228),
+        Row(State.AWAITING_RESOLUTION,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=228),
         Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_resolution",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.RESOLVING,                      do=("apply_resolution",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=44),
@@ -1114,8 +1162,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RESOLVING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
-        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.RESOLVING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__RETRYING,            Event.RETRY_DUE,                   State.RESOLVING__COMMITTING,          do=("renew_token",), line=44),
         Row(State.RESOLVING__RETRYING,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=44),
@@ -1133,8 +1181,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RESOLVING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
-        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=171),
-        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=172),
+        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=183),
+        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=184),
         Row(State.RESOLVING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__REREADING,           Event.REREAD_DUE,                  State.RESOLVING__RECONCILING,         line=44),
         Row(State.RESOLVING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=44),
@@ -1142,21 +1190,21 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RESOLVING__REREADING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__REREADING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__REREADING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=44),
-        Row(State.RESOLVING,                      None,                              State.RECOVERING,                     line=217),
-        Row(State.RESOLVING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=218),
-        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      State.RECOVERING,                     when=("quiescent",), do=("take_record",), line=220),
-        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 when=("quiescent",), do=("read_again",), line=221),
-        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     when=("quiescent",), do=("note_stop",), line=222),
-        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      None,                                 line=223),
-        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 line=223),
-        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              None,                                 line=223),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_AUTHORIZED,             None,                                 do=("note_child",), line=224),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_APPROVAL_REQUIRED,      None,                                 do=("note_child",), line=224),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_COMPLETED,              None,                                 do=("note_child",), line=224),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_FAILED,                 None,                                 do=("note_child",), line=224),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_REJECTED,               None,                                 do=("note_child",), line=224),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_CANCELLED,              None,                                 do=("note_child",), line=224),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_UNRESOLVED,             None,                                 do=("note_child",), line=224),
+        Row(State.RESOLVING,                      None,                              State.RECOVERING,                     line=229),
+        Row(State.RESOLVING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=230),
+        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      State.RECOVERING,                     when=("quiescent",), do=("take_record",), line=232),
+        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 when=("quiescent",), do=("read_again",), line=233),
+        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     when=("quiescent",), do=("note_stop",), line=234),
+        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      None,                                 line=235),
+        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 line=235),
+        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              None,                                 line=235),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_AUTHORIZED,             None,                                 do=("note_child",), line=236),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_APPROVAL_REQUIRED,      None,                                 do=("note_child",), line=236),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_COMPLETED,              None,                                 do=("note_child",), line=236),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_FAILED,                 None,                                 do=("note_child",), line=236),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_REJECTED,               None,                                 do=("note_child",), line=236),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_CANCELLED,              None,                                 do=("note_child",), line=236),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_UNRESOLVED,             None,                                 do=("note_child",), line=236),
     ),
 )
 

@@ -138,6 +138,7 @@ class Calls(Committing):
             "calling_llm",
             llm_call_id=llm_call_id,
             run_model=False,
+            model_calls=self.draft.model_calls + 1,
             manifest=manifest,
             answer=None,
             batch_call_id=None,
@@ -191,6 +192,7 @@ class Calls(Committing):
             draft=replace(
                 draft,
                 iterations=draft.iterations + 1,
+                tool_calls=draft.tool_calls + len(answer.calls),
                 lost_calls=0,
                 usage=draft.usage + answer.usage,
                 llm_call_id=None,

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import attrs
 
 from pawl.runtime.agent.tool import NAME, Tool, as_tool
+from pawl.runtime.agent.usage import UsageLimits
 from pawl.runtime.llm.port import Provider, ToolSpec, check_model
 from pawl.runtime.records.errors import InvalidArguments
 
@@ -52,6 +53,13 @@ class Agent:
     model_recovery: ModelRecovery = "replay"
     compatible_with: tuple[int, ...] = attrs.field(default=(), converter=_versions)
     drain_timeout: float = 600.0
+    input_filters: tuple[Callable[..., Any], ...] = ()
+    output_filters: tuple[Callable[..., Any], ...] = ()
+    tool_result_filters: tuple[Callable[..., Any], ...] = ()
+    stream_unfiltered: bool = False
+    preparation_timeout: float = 60.0
+    model_timeout: float | None = 600.0
+    limits: UsageLimits | None = None
     specs: tuple[ToolSpec, ...] = attrs.field(init=False, repr=False)
     _by_name: dict[str, Tool[..., Any]] = attrs.field(init=False, repr=False)
 

@@ -32,6 +32,13 @@ class FilteredText:
 
 
 @attrs.frozen
+class InvalidOutput:
+    """The model's answer is not of the output type; `reason` is what the model is told."""
+
+    reason: str
+
+
+@attrs.frozen
 class WorkFailed:
     """Work off the loop raised."""
 

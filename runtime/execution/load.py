@@ -31,7 +31,7 @@ def messages(records: Sequence[JournalRecord]) -> tuple[Message, ...]:
     for record in records:
         text = record.body or ""
         match record.kind:
-            case JournalKind.EXTERNAL_MESSAGE:
+            case JournalKind.EXTERNAL_MESSAGE | JournalKind.CORRECTION:
                 said.append(Message("user", text))
             case JournalKind.ASSISTANT_MESSAGE:
                 calls = tuple(ToolCall(**call) for call in record.meta.get("calls", ()))

@@ -41,8 +41,9 @@ class ExecutionRecord:
     durable context, None when the caller gave none) and `result` are content digests. `llm_call_id` is the model call
     that was let go and has no recorded answer; `run_model`: a resolution said that it was never performed. `batch`
     lists the tool invocations of the model answer `batch_call_id`, in call order. `on_rejection` is the definition's
-    at admission, so that a decision can be committed where the definition is not known. `first_position` is where the
-    run begins in its agent's journal. Times are unix seconds.
+    at admission, so that a decision can be committed where the definition is not known. `iterations` counts recorded
+    model answers, `model_calls` the calls that were let go, `tool_calls` those that answers asked for. `first_position`
+    is where the run begins in its agent's journal. Times are unix seconds.
     """
 
     execution_id: str
@@ -72,6 +73,8 @@ class ExecutionRecord:
     on_rejection: Literal["end", "continue"] = "end"
     iterations: int = 0
     lost_calls: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
     usage: Usage = attrs.Factory(Usage)
     deadline: float | None = None
     result: str | None = None

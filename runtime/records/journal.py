@@ -17,6 +17,7 @@ class JournalKind(StrEnum):
     EXTERNAL_MESSAGE = "external_message"
     LLM_CALL_RECORDED = "llm_call_recorded"
     ASSISTANT_MESSAGE = "assistant_message"
+    CORRECTION = "correction"
     TOOL_RESULT = "tool_result"
     TOOL_MESSAGE = "tool_message"
     APPROVAL_REQUIRED = "approval_required"
@@ -30,7 +31,12 @@ class JournalKind(StrEnum):
     EXECUTION_BLOCKED = "execution_blocked"
 
 
-MESSAGE_KINDS = (JournalKind.EXTERNAL_MESSAGE, JournalKind.ASSISTANT_MESSAGE, JournalKind.TOOL_MESSAGE)
+MESSAGE_KINDS = (
+    JournalKind.EXTERNAL_MESSAGE,
+    JournalKind.ASSISTANT_MESSAGE,
+    JournalKind.CORRECTION,
+    JournalKind.TOOL_MESSAGE,
+)
 """The kinds that are messages of the transcript."""
 
 
