@@ -17,6 +17,7 @@ from pawl.runtime.records.errors import InvalidArguments
 _DEEPEST: Final = 64
 """Levels of nesting in arguments; far above any real call, far below what a JSON reader survives."""
 
+_ARGUMENTS: Final = "the arguments"
 _SHOWN: Final = 6
 """Problems that one error names."""
 
@@ -64,22 +65,28 @@ class Parameters:
 
 
 def parse_object(raw_json: object) -> Any:
-    """Read model text strictly: no duplicate names, no NaN, no deep nesting, Unicode only. Raises Mismatch."""
-    if not isinstance(raw_json, str):
-        raise Mismatch(f"the arguments must be JSON text, got a {type(raw_json).__name__}")
-    if not raw_json.strip():
+    """Read the arguments that a model wrote; no text is no arguments. Raises Mismatch."""
+    if isinstance(raw_json, str) and not raw_json.strip():
         return {}
+    return parse_json(raw_json)
+
+
+def parse_json(raw_json: object, noun: str = _ARGUMENTS) -> Any:
+    """Read model text strictly: no duplicate names, no NaN, no deep nesting, Unicode only.
+
+    `noun` is what the text is called, in the plural. Raises Mismatch.
+    """
+    if not isinstance(raw_json, str):
+        raise Mismatch(f"{noun} must be JSON text, got a {type(raw_json).__name__}")
     try:
         value = _decode(raw_json)
     except RecursionError:
-        raise Mismatch("the arguments are nested too deep") from None
+        raise Mismatch(f"{noun} are nested too deep") from None
     except json.JSONDecodeError as error:
-        raise Mismatch(
-            f"the arguments are not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
+        raise Mismatch(f"{noun} are not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except ValueError:  # the only other one: Python refuses to read integers of thousands of digits
-        raise Mismatch("the arguments hold a number of thousands of digits") from None
-    return plain(value)
+        raise Mismatch(f"{noun} hold a number of thousands of digits") from None
+    return plain(value, noun)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -97,9 +104,14 @@ def _no_constant(text: str) -> Any:
 _decode: Final[Callable[[str], Any]] = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant).decode
 
 
-def plain(value: object) -> Any:
+def plain(value: object, noun: str = _ARGUMENTS) -> Any:
     """A copy of `value` in plain dicts, lists and scalars; tuples become lists. Raises Mismatch: it is not JSON."""
-    return _plain(value, "", 0)
+    try:
+        return _plain(value, "", 0)
+    except Mismatch as mismatch:
+        if noun == _ARGUMENTS:
+            raise
+        raise Mismatch(*(problem.replace(_ARGUMENTS, noun, 1) for problem in mismatch.problems)) from None
 
 
 def _plain(value: Any, path: str, depth: int) -> Any:
@@ -111,11 +123,11 @@ def _plain(value: Any, path: str, depth: int) -> Any:
         return _unicode(value, path)
     if type(value) is int:
         if value.bit_length() > 4096:
-            raise Mismatch(f"{path or 'arguments'}: a number of more than a thousand digits")
+            raise Mismatch(f"{path or 'the arguments'}: a number of more than a thousand digits")
         return value
     if type(value) is float:
         if not math.isfinite(value):
-            raise Mismatch(f"{path or 'arguments'}: {value} is not a JSON number")
+            raise Mismatch(f"{path or 'the arguments'}: {value} is not a JSON number")
         return value
     if isinstance(value, list | tuple):
         return [_plain(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
@@ -123,12 +135,12 @@ def _plain(value: Any, path: str, depth: int) -> Any:
         return {
             _name(name, path): _plain(item, f"{path}.{name}".lstrip("."), depth + 1) for name, item in value.items()
         }
-    raise Mismatch(f"{path or 'arguments'}: a {type(value).__name__} is not JSON data")
+    raise Mismatch(f"{path or 'the arguments'}: a {type(value).__name__} is not JSON data")
 
 
 def _name(name: Any, path: str) -> str:
     if type(name) is not str:
-        raise Mismatch(f"{path or 'arguments'}: the name {name!r:.60} must be text")
+        raise Mismatch(f"{path or 'the arguments'}: the name {name!r:.60} must be text")
     return _unicode(name, path)
 
 
@@ -137,6 +149,6 @@ def _unicode(text: str, path: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise Mismatch(
-            f"{path or 'arguments'}: not Unicode text (a lone surrogate at character {error.start})"
+            f"{path or 'the arguments'}: not Unicode text (a lone surrogate at character {error.start})"
         ) from None
     return text

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, get_args
+from typing import Any, Generic, Literal, get_args
 
 import attrs
+from typing_extensions import TypeVar
 
+from pawl.runtime.agent.output_type import OutputType, output_type_of
 from pawl.runtime.agent.tool import NAME, Tool, as_tool
 from pawl.runtime.agent.usage import UsageLimits
 from pawl.runtime.llm.port import Provider, ToolSpec, check_model
 from pawl.runtime.records.errors import InvalidArguments
 
+T_co = TypeVar("T_co", covariant=True, default=str)
 OnRejection = Literal["end", "continue"]
 ModelRecovery = Literal["replay", "ask"]
 
@@ -30,7 +33,7 @@ def _versions(versions: Iterable[int]) -> tuple[int, ...]:
 
 
 @attrs.frozen(slots=False, eq=False, kw_only=True)
-class Agent:
+class Agent(Generic[T_co]):
     """What an agent is: code, not state. Logical agents are opened from it by a Runtime.
 
     `name` and `version` are stored with every run: change the version when the tools or the instructions change, and
@@ -38,7 +41,9 @@ class Agent:
     object or `scripted([…])`. Functions in `tools` become tools with the default options. `max_iterations` bounds the
     recorded model answers of a run. `on_rejection`: a rejected call ends the run, or tells the model and goes on.
     `model_recovery`: a model call whose answer was lost is made again ("replay"), or asked about ("ask").
-    `drain_timeout` is in seconds: how long a stopping run waits for its tools to end.
+    `drain_timeout` is in seconds: how long a stopping run waits for its tools to end. `output_type` is what the last
+    answer must be: text, or a type that JSON can give (an attrs class, a dataclass, a TypedDict, a list of these, an
+    int, …); the model is told its schema, an answer that does not fit goes back to it, and `Completed.value` is the value.
 
     Raises InvalidArguments, naming the place.
     """
@@ -53,6 +58,7 @@ class Agent:
     model_recovery: ModelRecovery = "replay"
     compatible_with: tuple[int, ...] = attrs.field(default=(), converter=_versions)
     drain_timeout: float = 600.0
+    output_type: type[T_co] = attrs.field(default=str)  # type: ignore[assignment]  # T_co is str where it is left out
     input_filters: tuple[Callable[..., Any], ...] = ()
     output_filters: tuple[Callable[..., Any], ...] = ()
     tool_result_filters: tuple[Callable[..., Any], ...] = ()
@@ -61,10 +67,12 @@ class Agent:
     model_timeout: float | None = 600.0
     limits: UsageLimits | None = None
     specs: tuple[ToolSpec, ...] = attrs.field(init=False, repr=False)
+    output: OutputType = attrs.field(init=False, repr=False)
     _by_name: dict[str, Tool[..., Any]] = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         _check(self)
+        object.__setattr__(self, "output", output_type_of(self.output_type, f"agent {self.name}"))
         object.__setattr__(self, "specs", tuple(one.spec for one in self.tools))
         object.__setattr__(self, "_by_name", {one.name: one for one in self.tools})
 
@@ -76,7 +84,7 @@ class Agent:
         return f"<agent {self.name} version {self.version}>"
 
 
-def _check(agent: Agent) -> None:
+def _check(agent: Agent[Any]) -> None:
     if not isinstance(agent.name, str) or not NAME.fullmatch(agent.name):
         raise InvalidArguments(
             f"{agent.name!r:.60} cannot be the name of an agent, which is 1 to 64 of the characters a-z A-Z 0-9 _ -"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, Generic, TypeAlias
 
 import attrs
+from typing_extensions import TypeVar
 
 from pawl.runtime.records.approvals import ApprovalRequest
+from pawl.runtime.records.errors import InvalidOutput
 from pawl.runtime.records.messages import Usage
 from pawl.runtime.records.tools import ErrorInfo, ToolRow
+
+
+T = TypeVar("T", default=str)
+T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 @attrs.frozen(kw_only=True)
@@ -20,10 +27,25 @@ class _Ended:
 
 
 @attrs.frozen(kw_only=True)
-class Completed(_Ended):
-    """The run came to its end; `output` is the last answer's text."""
+class Completed(_Ended, Generic[T_co]):
+    """The run came to its end; `output` is the last answer's text, `value` what it means to the agent's output type."""
 
     output: str
+    _read: Callable[[str], Any] | None = attrs.field(default=None, alias="read", eq=False, repr=False)
+
+    @property
+    def value(self) -> T_co:
+        """The answer as a value of `Agent(output_type=…)`, made anew from `output` each time; the text without one.
+
+        Raises InvalidOutput when the type has changed since, and does not take what is on record.
+        """
+        if self._read is None:
+            raise InvalidOutput(
+                f"execution {self.execution_id}: this runtime has no code of its agent, and so no output type; "
+                "read `output`"
+            )
+        value: T_co = self._read(self.output)
+        return value
 
 
 @attrs.frozen(kw_only=True)
@@ -90,8 +112,8 @@ class NeedsResolution(_Ended):
     unresolved: tuple[Unresolved, ...]
 
 
-Outcome: TypeAlias = Completed | Rejected | Failed | Cancelled | Blocked
+Outcome: TypeAlias = Completed[T] | Rejected | Failed | Cancelled | Blocked
 """The end of a run."""
 
-Rest: TypeAlias = Completed | Rejected | Failed | Cancelled | Blocked | Suspended | NeedsResolution
+Rest: TypeAlias = Completed[T] | Rejected | Failed | Cancelled | Blocked | Suspended | NeedsResolution
 """Where nothing moves by itself."""
