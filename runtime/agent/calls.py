@@ -8,7 +8,7 @@ import attrs
 
 from pawl.runtime.agent.barrier_steps import Effects, OpenBarrier, refusing
 from pawl.runtime.agent.definition import Agent
-from pawl.runtime.agent.effects import Announce, CallModel, Emit, LoadContext
+from pawl.runtime.agent.effects import Announce, CallModel, CheckOutput, Emit, LoadContext
 from pawl.runtime.agent.facts import NOTHING, Facts
 from pawl.runtime.agent.payloads import (
     FilteredText,
@@ -164,6 +164,7 @@ class Calls(Committing):
             instructions=self.agent.instructions,
             messages=self.transcript or (),
             tools=self.agent.specs,
+            output=self.agent.output.schema,
         )
         operations = self.operations | {request.call_id}
         effect = CallModel(request, self.record.revision)  # I1
@@ -236,8 +237,10 @@ class Calls(Committing):
     # the output ---------------------------------------------------------------------------------------------
 
     def start_output_filter(self, payload: object) -> tuple[Self, Effects]:
-        """Filters run off the loop; an agent without filters passes at once."""
+        """The output type is checked and filters run off the loop; plain text without filters passes at once."""
         said = self.answer.text if self.answer is not None else ""
+        if self.agent.output.shape is not None:
+            return self, (CheckOutput(said),)
         return self, (Raise("output_filtered", FilteredText(said)),)
 
     def take_output(self, payload: FilteredText) -> tuple[Self, Effects]:

@@ -43,7 +43,8 @@ class Agent(Generic[T_co]):
     `model_recovery`: a model call whose answer was lost is made again ("replay"), or asked about ("ask").
     `drain_timeout` is in seconds: how long a stopping run waits for its tools to end. `output_type` is what the last
     answer must be: text, or a type that JSON can give (an attrs class, a dataclass, a TypedDict, a list of these, an
-    int, …); the model is told its schema, an answer that does not fit goes back to it, and `Completed.value` is the value.
+    int, …): the model is told its schema, an answer that does not fit goes back to it, and `Completed.value` is the
+    value.
 
     Raises InvalidArguments, naming the place.
     """

@@ -66,6 +66,13 @@ class CallModel:
 
 
 @attrs.frozen
+class CheckOutput:
+    """Look, off the loop, whether an answer is of the agent's output type."""
+
+    text: str
+
+
+@attrs.frozen
 class Authorize:
     """Ask the tool's policy about one call, off the loop."""
 

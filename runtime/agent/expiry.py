@@ -22,8 +22,9 @@ class Expiry(Facts):
         return None
 
     def output_timeout(self) -> float | None:
-        """Seconds for the output filters; None where there are none."""
-        return self.agent.preparation_timeout if self.agent.output_filters else None
+        """Seconds for the output type's check and the filters; None where there are none."""
+        checked = self.agent.output_filters or self.agent.output.shape is not None
+        return self.agent.preparation_timeout if checked else None
 
     def model_timeout(self) -> float | None:
         """Seconds for one model call, None for as long as the provider takes."""

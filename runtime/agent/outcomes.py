@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import attrs
@@ -158,7 +159,7 @@ class Outcomes(ToolBatch):
 
     def finish(self, payload: object) -> tuple[Self, Effects]:
         """Release, tell, settle: the same for an outcome that was written now and one that was found."""
-        rest = outcome_of(self.record, self.output or "")
+        rest = outcome_of(self.record, self.output or "", self.agent.output.read)
         return self, (Ended(rest, self._last_event()),)
 
     def _last_event(self) -> Event | None:
@@ -178,8 +179,11 @@ class Outcomes(ToolBatch):
         return self, (Ended(None, error=Superseded(owner or None)),)
 
 
-def outcome_of(record: ExecutionRecord, output: str) -> Outcome:
-    """The end of a run as callers get it, from its terminal record and the body of its result."""
+def outcome_of(record: ExecutionRecord, output: str, read: Callable[[str], Any] | None) -> Outcome[Any]:
+    """The end of a run as callers get it, from its terminal record and the body of its result.
+
+    `read` makes the value of the output type, None where the definition is not known.
+    """
     common: dict[str, Any] = {
         "execution_id": record.execution_id,
         "agent_id": record.agent_id,
@@ -189,7 +193,7 @@ def outcome_of(record: ExecutionRecord, output: str) -> Outcome:
     error = record.error or ErrorInfo("PawlError", "no reason was recorded")
     match record.status:
         case "completed":
-            return Completed(output=output, **common)
+            return Completed(output=output, read=read, **common)
         case "rejected":
             return Rejected(output=output, reason=error.message, **common)
         case "failed":

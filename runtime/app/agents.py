@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Generic
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.app.execution import Execution
@@ -13,14 +13,14 @@ from pawl.runtime.records.agents import AgentRoot
 from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.errors import AgentBusy, AgentExists, AgentNotFound, InvalidArguments, WrongAgent
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.records.rests import Rest
+from pawl.runtime.records.rests import Rest, T, T_co
 from pawl.runtime.store.port import Operation, Transaction
 
 
-class AgentHandle:
+class AgentHandle(Generic[T_co]):
     """One logical agent: a conversation with a memory. Start one run at a time."""
 
-    def __init__(self, host: Host, agent: Agent, agent_id: str) -> None:
+    def __init__(self, host: Host, agent: Agent[T_co], agent_id: str) -> None:
         self._host, self.agent, self.id = host, agent, agent_id
 
     async def start(
@@ -29,7 +29,7 @@ class AgentHandle:
         *,
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
-    ) -> Execution:
+    ) -> Execution[T_co]:
         """Start a run; returns when it is on record.
 
         `id` makes the start idempotent: the same id with the same work again is the same execution. `durable_context`
@@ -54,7 +54,7 @@ class AgentHandle:
         *,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-    ) -> Rest:
+    ) -> Rest[T_co]:
         """Start a run and await its first rest. Raises what `start` raises, and what awaiting an Execution raises."""
         return await (await self.start(text, id=id, durable_context=durable_context))
 
@@ -71,19 +71,19 @@ class Identities:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._handles: dict[str, AgentHandle] = {}
+        self._handles: dict[str, AgentHandle[Any]] = {}
 
-    def get(self, agent_id: str) -> AgentHandle | None:
+    def get(self, agent_id: str) -> AgentHandle[Any] | None:
         """A handle that exists here."""
         return self._handles.get(agent_id)
 
-    async def create(self, agent: Agent, agent_id: str) -> AgentHandle:
+    async def create(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """Raises AgentExists."""
         _check_id("an agent's id", agent_id)
         await self._host.ask(_create(self._root(agent, agent_id), or_load=False), once=True)
         return self._keep(agent, agent_id)
 
-    async def load(self, agent: Agent, agent_id: str) -> AgentHandle:
+    async def load(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """Raises AgentNotFound, WrongAgent."""
         handle = self._same(agent, agent_id)
         if handle is not None:
@@ -94,7 +94,7 @@ class Identities:
         _check(root, agent)
         return self._keep(agent, agent_id)
 
-    async def open(self, agent: Agent, agent_id: str) -> AgentHandle:
+    async def open(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """Raises WrongAgent."""
         handle = self._same(agent, agent_id)
         if handle is not None:
@@ -107,17 +107,17 @@ class Identities:
         await self._host.ask(_purge(agent_id), once=True)
         self._handles.pop(agent_id, None)
 
-    def _root(self, agent: Agent, agent_id: str) -> AgentRoot:
+    def _root(self, agent: Agent[Any], agent_id: str) -> AgentRoot:
         return AgentRoot(agent_id, agent.name, agent.version, self._host.environment.now())
 
-    def _same(self, agent: Agent, agent_id: str) -> AgentHandle | None:
+    def _same(self, agent: Agent[T], agent_id: str) -> AgentHandle[T] | None:
         _check_id("an agent's id", agent_id)
         handle = self._handles.get(agent_id)
         if handle is not None and handle.agent.name != agent.name:
             raise WrongAgent(f"agent {agent_id!r} is a {handle.agent.name}, not a {agent.name}")
         return handle
 
-    def _keep(self, agent: Agent, agent_id: str) -> AgentHandle:
+    def _keep(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         return self._handles.setdefault(agent_id, AgentHandle(self._host, agent, agent_id))
 
 
@@ -129,7 +129,7 @@ def _check_id(what: str, name: object) -> None:
         raise InvalidArguments(f"{name!r:.60} cannot be {what}; give printable text of at most {_LONGEST} characters")
 
 
-def _check(root: AgentRoot, agent: Agent) -> None:
+def _check(root: AgentRoot, agent: Agent[Any]) -> None:
     if root.definition != agent.name:
         raise WrongAgent(f"agent {root.agent_id!r} is a {root.definition}, not a {agent.name}; use another id")
 

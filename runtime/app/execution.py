@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import Any, Generic
 
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.load import history
 from pawl.runtime.execution.output import current_rest
 from pawl.runtime.records.events import Event
-from pawl.runtime.records.rests import NeedsResolution, Outcome, Rest, Suspended
+from pawl.runtime.records.rests import NeedsResolution, Outcome, Rest, Suspended, T_co
 
 _LOOK = 0.05
 _LOOK_LONGEST = 1.0
 
 
-class Execution:
+class Execution(Generic[T_co]):
     """A handle. `await execution` gives the first rest it comes to, and that same rest every time.
 
     Raises OutcomeUnknown when the execution had to be closed here, Superseded when another process took it over,
@@ -25,16 +25,16 @@ class Execution:
 
     def __init__(self, host: Host, execution_id: str) -> None:
         self._host, self.id = host, execution_id
-        self._first: asyncio.Task[Rest] | None = None
-        self._settled: asyncio.Future[Rest] | None = None
+        self._first: asyncio.Task[Rest[T_co]] | None = None
+        self._settled: asyncio.Future[Rest[T_co]] | None = None
         if host.keeper.live(execution_id) is not None and not host.closed(execution_id):
             # Registered now: a rest that comes before anybody awaits must not be missed.
             self._settled = host.keeper.waiting.rest(execution_id)
 
-    def __await__(self) -> Generator[Any, None, Rest]:
+    def __await__(self) -> Generator[Any, None, Rest[T_co]]:
         return self._rest().__await__()
 
-    async def _rest(self) -> Rest:
+    async def _rest(self) -> Rest[T_co]:
         if self._settled is None:
             self._settled = asyncio.ensure_future(next_rest(self._host, self.id))
         return await asyncio.shield(self._settled)
@@ -46,7 +46,7 @@ class Execution:
         """
         return await self._host.read(history(self.id, after))
 
-    async def terminal(self) -> Outcome:
+    async def terminal(self) -> Outcome[T_co]:
         """Wait through rests, until the run has ended, wherever the decisions are made.
 
         Raises what awaiting raises.
@@ -61,7 +61,7 @@ class Execution:
         return f"<execution {self.id}>"
 
 
-async def next_rest(host: Host, execution_id: str) -> Rest:
+async def next_rest(host: Host, execution_id: str) -> Rest[Any]:
     """The rest that an execution is at, or comes to: here, or in whatever process runs it."""
     wait = _LOOK
     while True:
@@ -72,7 +72,7 @@ async def next_rest(host: Host, execution_id: str) -> Rest:
                 return await future
             finally:
                 host.keeper.waiting.forget(execution_id, future)
-        rest = await host.read(current_rest(execution_id))
+        rest = await host.read(current_rest(execution_id, host.definitions))
         if rest is not None:
             return rest
         await host.pause(wait)

@@ -31,7 +31,7 @@ from pawl.runtime.records.errors import InvalidArguments, PawlError, RuntimeClos
 from pawl.runtime.records.events import Event
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.messages import ModelAnswer
-from pawl.runtime.records.rests import Rest
+from pawl.runtime.records.rests import Rest, T
 from pawl.runtime.store.open import open_store
 from pawl.runtime.store.ownership import LEASE, renew
 from pawl.runtime.store.port import Store
@@ -60,7 +60,7 @@ class Runtime:
     def __init__(
         self,
         store: str | Store = "sqlite:///pawl.db",
-        agents: Iterable[Agent] = (),
+        agents: Iterable[Agent[Any]] = (),
         *,
         on_event: Listener | None = None,
         on_listener_error: OnListenerError = "report",
@@ -165,7 +165,7 @@ class Runtime:
             raise RuntimeClosed(FORKED)
         return self._host
 
-    def _provider(self, agent: Agent) -> Provider:
+    def _provider(self, agent: Agent[Any]) -> Provider:
         if not isinstance(agent.model, str):
             return agent.model
         if agent.name not in self._providers:
@@ -182,22 +182,22 @@ class Runtime:
 
     # agents -------------------------------------------------------------------------------------------------
 
-    async def create(self, agent: Agent, agent_id: str) -> AgentHandle:
+    async def create(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """A new logical agent. Raises AgentExists."""
         self._open()
         return await self._identities.create(self._known(agent), agent_id)
 
-    async def load(self, agent: Agent, agent_id: str) -> AgentHandle:
+    async def load(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """A logical agent that exists. Raises AgentNotFound, WrongAgent when it is of another definition."""
         self._open()
         return await self._identities.load(self._known(agent), agent_id)
 
-    async def open(self, agent: Agent, agent_id: str) -> AgentHandle:
+    async def open(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """Create it, or load it. Raises WrongAgent when it is of another definition."""
         self._open()
         return await self._identities.open(self._known(agent), agent_id)
 
-    def get(self, agent_id: str) -> AgentHandle | None:
+    def get(self, agent_id: str) -> AgentHandle[Any] | None:
         """The handle that this runtime has already, without looking at the store."""
         self._open()
         return self._identities.get(agent_id)
@@ -207,7 +207,7 @@ class Runtime:
         self._open()
         await self._identities.purge(agent_id)
 
-    def _known(self, agent: Agent) -> Agent:
+    def _known(self, agent: Agent[T]) -> Agent[T]:
         known = self._definitions.get(agent.name)
         if known is None:
             raise InvalidArguments(f"{agent!r} is not one of this runtime's agents; add it to Runtime(agents=[…])")
@@ -217,13 +217,13 @@ class Runtime:
 
     async def start(
         self,
-        agent: Agent,
+        agent: Agent[T],
         text: str,
         *,
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
-    ) -> Execution:
+    ) -> Execution[T]:
         """Open the logical agent (named like the definition by default) and start a run.
 
         Raises WrongAgent, and what AgentHandle.start raises.
@@ -233,17 +233,17 @@ class Runtime:
 
     async def run(
         self,
-        agent: Agent,
+        agent: Agent[T],
         text: str,
         *,
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-    ) -> Rest:
+    ) -> Rest[T]:
         """Start a run and await its first rest. Raises what `start` raises, and what awaiting an Execution raises."""
         return await (await self.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context))
 
-    async def execution(self, execution_id: str) -> Execution:
+    async def execution(self, execution_id: str) -> Execution[Any]:
         """A new handle of an execution, run here or anywhere. Raises ExecutionNotFound."""
         host = self._open()
         await host.read(lambda tx: existing(tx, execution_id))
@@ -259,10 +259,10 @@ class Runtime:
         rows = await host.read(lambda tx: list(tx.executions.list(agent_id, open_only, after, limit)))
         return [record for record, _ in rows]
 
-    async def result(self, execution_id: str) -> Rest | None:
+    async def result(self, execution_id: str) -> Rest[Any] | None:
         """The rest that an execution is at, None while it moves. Raises ExecutionNotFound."""
         host = self._open()
-        return await host.read(current_rest(execution_id))
+        return await host.read(current_rest(execution_id, host.definitions))
 
     async def unclaimed(self) -> Sequence[ExecutionRecord]:
         """Open work that this process has no code for, or refused to touch (see the log for why)."""
@@ -277,7 +277,7 @@ class Runtime:
         approve: bool | None = None,
         message: str = "",
         items: Mapping[str, bool | Decision] | None = None,
-    ) -> Rest:
+    ) -> Rest[Any]:
         """Decide an approval request, the whole of it (`approve`) or some `items` by tool call id; the next rest.
 
         An item is True, False, or a Decision (with a message, or edited arguments). The same decision again is no
@@ -324,7 +324,7 @@ class Runtime:
         result: str | ModelAnswer | None = None,
         error: str | None = None,
         revision: int | None = None,
-    ) -> Rest:
+    ) -> Rest[Any]:
         """Say what became of an effect whose outcome is not known; the next rest.
 
         `subject` is a tool call id or "model". succeeded takes `result`, failed takes `error`, not_performed runs it
@@ -375,10 +375,10 @@ class Runtime:
         }
 
 
-def _by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
+def _by_name(agents: Iterable[Agent[Any]]) -> dict[str, Agent[Any]]:
     if not isinstance(agents, Iterable) or isinstance(agents, str):
         raise InvalidArguments(f"agents={agents!r:.60} must be a list of Agent")
-    known: dict[str, Agent] = {}
+    known: dict[str, Agent[Any]] = {}
     for agent in agents:
         if not isinstance(agent, Agent):
             raise InvalidArguments(f"agents={agent!r:.60} must be a list of Agent")

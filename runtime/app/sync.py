@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.app import agents as live_agents
@@ -21,10 +21,10 @@ from pawl.runtime.records.errors import RuntimeClosed
 from pawl.runtime.records.events import Event
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.messages import ModelAnswer
-from pawl.runtime.records.rests import Outcome, Rest
+from pawl.runtime.records.rests import Outcome, Rest, T, T_co
 from pawl.runtime.store.port import Store
 
-T = TypeVar("T")
+R = TypeVar("R")
 
 
 class _Thread:
@@ -47,7 +47,7 @@ class _Thread:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
+    def call(self, work: Coroutine[Any, Any, R]) -> R:
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError(
@@ -95,10 +95,10 @@ async def _end() -> None:
     await asyncio.get_running_loop().shutdown_asyncgens()
 
 
-class Execution:
+class Execution(Generic[T_co]):
     """A handle of one run; `wait()` is what `await` is in the asynchronous library."""
 
-    def __init__(self, thread: _Thread, inner: live_execution.Execution) -> None:
+    def __init__(self, thread: _Thread, inner: live_execution.Execution[T_co]) -> None:
         self._thread, self._inner = thread, inner
 
     @property
@@ -106,15 +106,15 @@ class Execution:
         """The execution's id."""
         return self._inner.id
 
-    def wait(self) -> Rest:
+    def wait(self) -> Rest[T_co]:
         """The first rest it comes to, and that same rest every time."""
 
-        async def rest() -> Rest:
+        async def rest() -> Rest[T_co]:
             return await self._inner
 
         return self._thread.call(rest())
 
-    def terminal(self) -> Outcome:
+    def terminal(self) -> Outcome[T_co]:
         """Wait through rests, until the run has ended."""
         return self._thread.call(self._inner.terminal())
 
@@ -126,10 +126,10 @@ class Execution:
         return repr(self._inner)
 
 
-class AgentHandle:
+class AgentHandle(Generic[T_co]):
     """One logical agent; see pawl.AgentHandle."""
 
-    def __init__(self, thread: _Thread, inner: live_agents.AgentHandle) -> None:
+    def __init__(self, thread: _Thread, inner: live_agents.AgentHandle[T_co]) -> None:
         self._thread, self._inner = thread, inner
 
     @property
@@ -143,7 +143,7 @@ class AgentHandle:
         *,
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
-    ) -> Execution:
+    ) -> Execution[T_co]:
         """Start a run; returns when it is on record."""
         inner = self._thread.call(self._inner.start(text, id=id, durable_context=durable_context))
         return Execution(self._thread, inner)
@@ -154,7 +154,7 @@ class AgentHandle:
         *,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-    ) -> Rest:
+    ) -> Rest[T_co]:
         """Start a run and wait for its first rest."""
         return self._thread.call(self._inner.run(text, id=id, durable_context=durable_context))
 
@@ -175,7 +175,7 @@ class Runtime:
     def __init__(
         self,
         store: str | Store = "sqlite:///pawl.db",
-        agents: Iterable[Agent] = (),
+        agents: Iterable[Agent[Any]] = (),
         *,
         on_event: Listener | None = None,
         on_listener_error: OnListenerError = "report",
@@ -220,30 +220,30 @@ class Runtime:
             finally:
                 thread.stop()
 
-    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+    def _call(self, work: Coroutine[Any, Any, R]) -> R:
         if self._thread is None:
             work.close()
             raise RuntimeClosed("the runtime is not open; use it inside `with Runtime(…) as runtime`")
         return self._thread.call(work)
 
-    def _agent(self, work: Coroutine[Any, Any, live_agents.AgentHandle]) -> AgentHandle:
+    def _agent(self, work: Coroutine[Any, Any, live_agents.AgentHandle[T]]) -> AgentHandle[T]:
         inner = self._call(work)
         assert self._thread is not None
         return AgentHandle(self._thread, inner)
 
-    def create(self, agent: Agent, agent_id: str) -> AgentHandle:
+    def create(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """See pawl.Runtime.create."""
         return self._agent(self._inner.create(agent, agent_id))
 
-    def load(self, agent: Agent, agent_id: str) -> AgentHandle:
+    def load(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """See pawl.Runtime.load."""
         return self._agent(self._inner.load(agent, agent_id))
 
-    def open(self, agent: Agent, agent_id: str) -> AgentHandle:
+    def open(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """See pawl.Runtime.open."""
         return self._agent(self._inner.open(agent, agent_id))
 
-    def get(self, agent_id: str) -> AgentHandle | None:
+    def get(self, agent_id: str) -> AgentHandle[Any] | None:
         """See pawl.Runtime.get."""
         inner = self._inner.get(agent_id)
         return AgentHandle(self._thread, inner) if inner is not None and self._thread is not None else None
@@ -254,13 +254,13 @@ class Runtime:
 
     def start(
         self,
-        agent: Agent,
+        agent: Agent[T],
         text: str,
         *,
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-    ) -> Execution:
+    ) -> Execution[T]:
         """See pawl.Runtime.start."""
         work = self._inner.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context)
         inner = self._call(work)
@@ -269,17 +269,17 @@ class Runtime:
 
     def run(
         self,
-        agent: Agent,
+        agent: Agent[T],
         text: str,
         *,
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-    ) -> Rest:
+    ) -> Rest[T]:
         """See pawl.Runtime.run."""
         return self._call(self._inner.run(agent, text, agent_id=agent_id, id=id, durable_context=durable_context))
 
-    def execution(self, execution_id: str) -> Execution:
+    def execution(self, execution_id: str) -> Execution[Any]:
         """See pawl.Runtime.execution."""
         inner = self._call(self._inner.execution(execution_id))
         assert self._thread is not None
@@ -291,7 +291,7 @@ class Runtime:
         """See pawl.Runtime.executions."""
         return self._call(self._inner.executions(agent_id, open_only=open_only, after=after, limit=limit))
 
-    def result(self, execution_id: str) -> Rest | None:
+    def result(self, execution_id: str) -> Rest[Any] | None:
         """See pawl.Runtime.result."""
         return self._call(self._inner.result(execution_id))
 
@@ -306,7 +306,7 @@ class Runtime:
         approve: bool | None = None,
         message: str = "",
         items: Mapping[str, bool | Decision] | None = None,
-    ) -> Rest:
+    ) -> Rest[Any]:
         """See pawl.Runtime.decide."""
         return self._call(self._inner.decide(request_id, approve=approve, message=message, items=items))
 
@@ -338,7 +338,7 @@ class Runtime:
         result: str | ModelAnswer | None = None,
         error: str | None = None,
         revision: int | None = None,
-    ) -> Rest:
+    ) -> Rest[Any]:
         """See pawl.Runtime.resolve."""
         return self._call(
             self._inner.resolve(execution_id, subject, outcome, result=result, error=error, revision=revision)

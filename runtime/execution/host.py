@@ -148,7 +148,7 @@ class Host:
     # starting -----------------------------------------------------------------------------------------------
 
     async def start(
-        self, agent: Agent, agent_id: str, text: str, start_id: str | None, context: dict[str, Any] | None
+        self, agent: Agent[Any], agent_id: str, text: str, start_id: str | None, context: dict[str, Any] | None
     ) -> str:
         """Admit a run; returns its id when the admission has committed, or the id that `start_id` made before.
 
@@ -216,7 +216,9 @@ class Host:
             case conflict:
                 raise conflict
 
-    def _context(self, agent: Agent, record: ExecutionRecord, session: str, authority: Authority) -> AgentInvocation:
+    def _context(
+        self, agent: Agent[Any], record: ExecutionRecord, session: str, authority: Authority
+    ) -> AgentInvocation:
         return AgentInvocation(
             session=session,
             execution_id=record.execution_id,
@@ -230,7 +232,7 @@ class Host:
 
     # going on with what is on record --------------------------------------------------------------------------
 
-    def definition(self, record: ExecutionRecord, *, stopping: bool = False) -> Agent | None:
+    def definition(self, record: ExecutionRecord, *, stopping: bool = False) -> Agent[Any] | None:
         """The definition that may go on with this record, None when this process has none of that name.
 
         `stopping`: only to end it, for which any version will do, since nothing of the definition is run. Raises
@@ -252,7 +254,7 @@ class Host:
             )
         return agent
 
-    async def adopt(self, record: ExecutionRecord, agent: Agent) -> None:
+    async def adopt(self, record: ExecutionRecord, agent: Agent[Any]) -> None:
         """Go on with an open execution that nobody owns. Raises AgentBusy, Superseded when somebody does."""
         self.keeper.registry.take(record.agent_id, record.execution_id, Slot.ADOPT)
         claimed = await self._claimed(record, agent)
@@ -261,7 +263,7 @@ class Host:
             self.keeper.begin(invocation, found, State.RECOVERING)
 
     async def bring(
-        self, record: ExecutionRecord, agent: Agent, event: str, make: Callable[[Recovered], object]
+        self, record: ExecutionRecord, agent: Agent[Any], event: str, make: Callable[[Recovered], object]
     ) -> asyncio.Future[Any]:
         """Bring an answer to an execution at rest: claim it, load it, resume it where it waits.
 
@@ -283,7 +285,7 @@ class Host:
         self.keeper.resume(invocation, waits, event, payload)
         return rest
 
-    async def _claimed(self, record: ExecutionRecord, agent: Agent) -> tuple[AgentInvocation, Recovered] | None:
+    async def _claimed(self, record: ExecutionRecord, agent: Agent[Any]) -> tuple[AgentInvocation, Recovered] | None:
         """Claim, then read all of it; both are given back when that does not work. None: it has ended."""
         claimed: Claimed | None = None
         try:
@@ -309,7 +311,7 @@ class Host:
         """
         self.keeper.insist(give_back(agent_id, self.owner), lambda _: self.keeper.registry.move(agent_id, Slot.RELEASE))
 
-    def _recovered(self, agent: Agent, found: Recovered) -> AgentInvocation:
+    def _recovered(self, agent: Agent[Any], found: Recovered) -> AgentInvocation:
         assert found.record is not None
         assert found.authority is not None
         invocation = self._context(agent, found.record, self.environment.new_id(), found.authority)

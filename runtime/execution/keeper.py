@@ -23,6 +23,7 @@ from pawl.runtime.agent.effects import (
     Authorize,
     Begun,
     CallModel,
+    CheckOutput,
     Closed,
     Command,
     Emit,
@@ -41,6 +42,7 @@ from pawl.runtime.agent.payloads import LoadedContext, WorkFailed
 from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id, read
 from pawl.runtime.barriers.rest import let_go
 from pawl.runtime.barriers.tool_outcome import ToolCommit
+from pawl.runtime.execution.checking import check_output
 from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide, ended
 from pawl.runtime.execution.lease import Lease
 from pawl.runtime.execution.listeners import Listeners
@@ -87,7 +89,7 @@ class Keeper:
         store: Store,
         lease: Lease,
         listeners: Listeners,
-        provider: Callable[[Agent], Provider],
+        provider: Callable[[Agent[Any]], Provider],
         deps: object,
         trace: Trace | None = None,
     ) -> None:
@@ -255,6 +257,8 @@ class Keeper:
                 self._workshop.stop(name)
             case LoadContext():
                 self._load_context(live)
+            case CheckOutput(text):
+                check_output(self.environment, invocation.agent, text, self._poster(live))
             case ArmTimer():
                 self._arm(live, effect)
             case DisarmTimer(child, state):

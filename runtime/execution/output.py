@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.outcomes import outcome_of
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.decide import undecided
@@ -25,10 +29,16 @@ def awaiting_of(tx: Transaction, record: ExecutionRecord) -> Awaiting | None:
     return next((awaiting for _, awaiting in tx.executions.list(record.agent_id, open_only=True, limit=1)), None)
 
 
-def rest_of(tx: Transaction, record: ExecutionRecord, awaiting: Awaiting | None) -> Rest | None:
-    """The rest that the execution is at, None while it moves (or waits for a process to move it)."""
+def rest_of(
+    tx: Transaction, record: ExecutionRecord, awaiting: Awaiting | None, agent: Agent[Any] | None = None
+) -> Rest[Any] | None:
+    """The rest that the execution is at, None while it moves (or waits for a process to move it).
+
+    `agent` is its definition, for the value of a completed one.
+    """
     if ended(record):
-        return outcome_of(record, tx.contents.get(record.result) if record.result is not None else "")
+        output = tx.contents.get(record.result) if record.result is not None else ""
+        return outcome_of(record, output, agent.output.read if agent is not None else None)
     if awaiting == "approval" and record.request is not None:
         return Suspended(
             execution_id=record.execution_id,
@@ -49,12 +59,12 @@ def rest_of(tx: Transaction, record: ExecutionRecord, awaiting: Awaiting | None)
     return None
 
 
-def current_rest(execution_id: str) -> Operation[Rest | None]:
+def current_rest(execution_id: str, definitions: Mapping[str, Agent[Any]]) -> Operation[Rest[Any] | None]:
     """The rest that an execution is at now. Raises ExecutionNotFound."""
 
-    def read(tx: Transaction) -> Rest | None:
+    def read(tx: Transaction) -> Rest[Any] | None:
         record = existing(tx, execution_id)
-        return rest_of(tx, record, awaiting_of(tx, record))
+        return rest_of(tx, record, awaiting_of(tx, record), definitions.get(record.definition))
 
     return read
 

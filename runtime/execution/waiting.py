@@ -15,8 +15,8 @@ class Waiting:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._starts: dict[str, asyncio.Future[None]] = {}
-        self._rests: dict[str, list[asyncio.Future[Rest]]] = {}
-        self._answering: dict[str, asyncio.Future[Rest]] = {}
+        self._rests: dict[str, list[asyncio.Future[Rest[Any]]]] = {}
+        self._answering: dict[str, asyncio.Future[Rest[Any]]] = {}
         self._over: Exception | None = None
 
     def start(self, execution_id: str) -> asyncio.Future[None]:
@@ -35,9 +35,9 @@ class Waiting:
         """That future while the admission is not answered, else None."""
         return self._starts.get(execution_id)
 
-    def rest(self, execution_id: str, *, answering: bool = False) -> asyncio.Future[Rest]:
+    def rest(self, execution_id: str, *, answering: bool = False) -> asyncio.Future[Rest[Any]]:
         """A future of the execution's next rest; `answering` when the caller's own answer leads there."""
-        future: asyncio.Future[Rest] = self._environment.future()
+        future: asyncio.Future[Rest[Any]] = self._environment.future()
         future.add_done_callback(_retrieved)
         if self._over is not None:
             future.set_exception(self._over)
@@ -47,7 +47,7 @@ class Waiting:
             self._answering[execution_id] = future
         return future
 
-    def forget(self, execution_id: str, future: asyncio.Future[Rest]) -> None:
+    def forget(self, execution_id: str, future: asyncio.Future[Rest[Any]]) -> None:
         """Whoever waited for it does not any more."""
         waiting = self._rests.get(execution_id)
         if waiting is not None and future in waiting:

@@ -20,6 +20,7 @@ from pawl.runtime.agent.payloads import Authorized, LlmCompleted, LlmFailed, Pro
 from pawl.runtime.agent.probe import Found, read_probe
 from pawl.runtime.agent.tool import Tool
 from pawl.runtime.llm.port import Provider
+from pawl.runtime.llm.telling import told
 from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.loop.pool import JobSkipped
 from pawl.runtime.records.errors import ModelError, ToolError
@@ -83,7 +84,8 @@ class Workshop:
             return post("llm_failed", LlmFailed(name, revision, _info(error), safe), None, name)
 
         def call() -> Any:
-            return provider().complete(request)
+            model = provider()
+            return model.complete(told(request, model))
 
         _Act(self, name, permit, True, call, ended).go()
 
