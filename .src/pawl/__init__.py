@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from pawl.runtime.fsm.errors import MachineError, SnapshotMismatch, StepFailed, UnhandledEvent
     from pawl.runtime.fsm.session import Session
     from pawl.runtime.fsm.snapshot import Snapshot
-    from pawl.runtime.llm.port import ModelRequest, Provider, ToolSpec
+    from pawl.runtime.llm.port import ModelRequest, OutputSchema, Provider, StreamingProvider, ToolSpec
     from pawl.runtime.llm.scripted import (
         call,
         calls,
         hang,
         scripted,
+        streamed,
     )
     from pawl.runtime.records.approvals import (
         ApprovalItem,
@@ -136,6 +137,7 @@ __all__ = [
     "NotSuspended",
     "Outcome",
     "OutcomeUnknown",
+    "OutputSchema",
     "PawlError",
     "PreparationTimeout",
     "Provider",
@@ -156,6 +158,7 @@ __all__ = [
     "StoreError",
     "StoreReadOnly",
     "StoreUnavailable",
+    "StreamingProvider",
     "Superseded",
     "Suspended",
     "Tool",
@@ -175,6 +178,7 @@ __all__ = [
     "calls",
     "hang",
     "scripted",
+    "streamed",
     "sync",
     "tool",
 ]
@@ -248,6 +252,8 @@ _EXPORTS = {
     "ToolContext": "pawl.runtime.agent.context",
     "ToolError": "pawl.runtime.records.errors",
     "ToolSpec": "pawl.runtime.llm.port",
+    "StreamingProvider": "pawl.runtime.llm.port",
+    "OutputSchema": "pawl.runtime.llm.port",
     "UnhandledEvent": "pawl.runtime.fsm.errors",
     "UnknownSubject": "pawl.runtime.records.errors",
     "Unresolved": "pawl.runtime.records.rests",
@@ -260,6 +266,7 @@ _EXPORTS = {
     "calls": "pawl.runtime.llm.scripted",
     "hang": "pawl.runtime.llm.scripted",
     "scripted": "pawl.runtime.llm.scripted",
+    "streamed": "pawl.runtime.llm.scripted",
     "tool": "pawl.runtime.agent.tool",
 }
 """Public name to the module that it is loaded from."""

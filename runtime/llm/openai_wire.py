@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from pawl.runtime.llm.openai_schema import response_format
 from pawl.runtime.llm.port import ModelRequest, ToolSpec
 from pawl.runtime.records.errors import MalformedModelAnswer, ModelError
 from pawl.runtime.records.messages import Message, ModelAnswer, ToolCall, Usage
@@ -17,6 +18,8 @@ def to_wire(request: ModelRequest, model: str) -> dict[str, Any]:
     body: dict[str, Any] = {"model": model, "messages": list(_messages(request))}
     if request.tools:
         body["tools"] = [_tool(spec) for spec in request.tools]
+    if request.output is not None:
+        body["response_format"] = response_format(request.output)
     return body
 
 
@@ -55,54 +58,64 @@ def from_wire(body: bytes, provider: str = "openai") -> ModelAnswer:
 
     Raises MalformedModelAnswer when it holds none; ModelError when the model refused, was filtered or was cut off.
     """
-    data = _decode(body, provider)
+    data = read_json(body, provider)
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         error = data.get("error")
         said = error.get("message") if isinstance(error, dict) else error
-        _malformed(provider, "it has no choices" + (f"; it says: {shorten(str(said))}" if said else ""))
+        malformed(provider, "it has no choices" + (f"; it says: {shorten(str(said))}" if said else ""))
     choice = choices[0]
     message = choice.get("message")
     if not isinstance(message, dict):
-        _malformed(provider, "its first choice has no message")
-    _check_finish(choice.get("finish_reason"), message, provider)
-    text = message.get("content")
-    if text is not None and not isinstance(text, str):
-        _malformed(provider, f"content is {_kind(text)}, not text")
-    if message.get("function_call") is not None:
-        _malformed(provider, "it uses the retired `function_call`; tools were offered as `tools`")
-    calls = message.get("tool_calls")
-    if calls is not None and not isinstance(calls, list):
-        _malformed(provider, f"tool_calls is {_kind(calls)}, not a list")
+        malformed(provider, "its first choice has no message")
     model = data.get("model")
-    return ModelAnswer(
-        text=text or "",
-        calls=tuple(_read_call(call, place, provider) for place, call in enumerate(calls or ())),
-        usage=_read_usage(data.get("usage"), provider),
-        model=model if isinstance(model, str) else None,
+    return read_message(
+        message, choice.get("finish_reason"), data.get("usage"), model if isinstance(model, str) else None, provider
     )
 
 
-def _decode(body: bytes, provider: str) -> dict[str, Any]:
+def read_message(message: dict[str, Any], finish: object, usage: object, model: str | None, who: str) -> ModelAnswer:
+    """The answer that one whole message of the assistant is. `finish` is why it ended; raises as `from_wire`."""
+    calls = message.get("tool_calls")
+    _check_finish(finish, message, calls, who)
+    text = message.get("content")
+    if text is not None and not isinstance(text, str):
+        malformed(who, f"content is {kind(text)}, not text")
+    if message.get("function_call") is not None:
+        malformed(who, "it uses the retired `function_call`; tools were offered as `tools`")
+    if calls is not None and not isinstance(calls, list):
+        malformed(who, f"tool_calls is {kind(calls)}, not a list")
+    return ModelAnswer(
+        text=text or "",
+        calls=tuple(_read_call(call, place, who) for place, call in enumerate(calls or ())),
+        usage=_read_usage(usage, who),
+        model=model,
+    )
+
+
+def read_json(body: bytes, provider: str) -> dict[str, Any]:
+    """`body` as a JSON object. Raises MalformedModelAnswer, which quotes how it starts."""
     try:
         data = json.loads(body.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        _malformed(provider, f"it is not UTF-8 (byte {error.start})")
+        malformed(provider, f"it is not UTF-8 (byte {error.start})")
     except RecursionError:
-        _malformed(provider, "it is nested too deep")
+        malformed(provider, "it is nested too deep")
     except ValueError as error:
         start = body[:60].decode("utf-8", "replace").strip()
         what = "it is a web page, not JSON; check base_url" if start.startswith("<") else f"it is not JSON ({error})"
-        _malformed(provider, f"{what}; it starts with {start!r}" if start else "it is empty")
+        malformed(provider, f"{what}; it starts with {start!r}" if start else "it is empty")
     if not isinstance(data, dict):
-        _malformed(provider, f"it is {_kind(data)}, not a JSON object")
+        malformed(provider, f"it is {kind(data)}, not a JSON object")
     return data
 
 
-def _check_finish(reason: object, message: dict[str, Any], provider: str) -> None:
+def _check_finish(reason: object, message: dict[str, Any], calls: object, provider: str) -> None:
     if reason == "length":
+        # Also of a tool call: half its arguments may well be arguments, and must not be acted on.
+        where = " in the middle of a tool call" if calls else ""
         raise ModelError(
-            f"{provider}: the answer was cut off at the token limit (finish_reason 'length'); "
+            f"{provider}: the answer was cut off at the token limit{where} (finish_reason 'length'); "
             "allow more output tokens or ask for less"
         )
     if reason == "content_filter":
@@ -115,18 +128,18 @@ def _check_finish(reason: object, message: dict[str, Any], provider: str) -> Non
 def _read_call(call: Any, place: int, provider: str) -> ToolCall:
     where = f"tool_calls[{place}]"
     if not isinstance(call, dict):
-        _malformed(provider, f"{where} is {_kind(call)}, not an object")
+        malformed(provider, f"{where} is {kind(call)}, not an object")
     function = call.get("function")
     if not isinstance(function, dict):
-        _malformed(provider, f"{where} has no function (type {call.get('type')!r})")
+        malformed(provider, f"{where} has no function (type {call.get('type')!r})")
     for name, value in (("id", call.get("id")), ("name", function.get("name"))):
         if not isinstance(value, str):
-            _malformed(provider, f"{where} has no {name}")
+            malformed(provider, f"{where} has no {name}")
     if not function["name"]:
-        _malformed(provider, f"{where} has an empty name")
+        malformed(provider, f"{where} has an empty name")
     arguments = function.get("arguments")
     if not isinstance(arguments, str):
-        _malformed(provider, f"{where}: the arguments are {_kind(arguments)}, not JSON text")
+        malformed(provider, f"{where}: the arguments are {kind(arguments)}, not JSON text")
     return ToolCall(call["id"], function["name"], arguments)
 
 
@@ -134,7 +147,7 @@ def _read_usage(usage: Any, provider: str) -> Usage:
     if usage is None:
         return Usage()
     if not isinstance(usage, dict):
-        _malformed(provider, f"usage is {_kind(usage)}, not an object")
+        malformed(provider, f"usage is {kind(usage)}, not an object")
     return Usage(*(_count(usage, key, provider) for key in ("prompt_tokens", "completion_tokens")))
 
 
@@ -143,7 +156,7 @@ def _count(usage: dict[str, Any], key: str, provider: str) -> int:
     if value is None:
         return 0
     if type(value) is not int or value < 0:
-        _malformed(provider, f"usage.{key} is {shorten(repr(value))}, not a count")
+        malformed(provider, f"usage.{key} is {shorten(repr(value))}, not a count")
     return value
 
 
@@ -153,10 +166,12 @@ def shorten(text: str, limit: int = 300) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def _kind(value: object) -> str:
+def kind(value: object) -> str:
+    """What JSON calls such a value, with its article."""
     names = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list"}
     return names.get(type(value), "an object")
 
 
-def _malformed(provider: str, what: str) -> NoReturn:
+def malformed(provider: str, what: str) -> NoReturn:
+    """Raise MalformedModelAnswer."""
     raise MalformedModelAnswer(f"{provider}: the answer could not be read: {what}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from itertools import count
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import attrs
 
@@ -41,8 +42,17 @@ class Hang:
     """An attempt that never answers; it ends by cancellation only."""
 
 
+@attrs.frozen
+class Streamed:
+    """An answer in given pieces, each `delay` seconds after the one before; it may break off at its last part."""
+
+    parts: tuple[str | ScriptedCall | Exception | Hang, ...]
+    usage: Usage
+    delay: float
+
+
 Spoken: TypeAlias = str | ModelAnswer | ScriptedCall | ScriptedCalls
-Answer: TypeAlias = Spoken | Exception | Hang | Callable[[ModelRequest], Any]
+Answer: TypeAlias = Spoken | Streamed | Exception | Hang | Callable[[ModelRequest], Any]
 
 
 def call(tool: str, /, *, call_id: str | None = None, **arguments: Any) -> ScriptedCall:
@@ -60,14 +70,25 @@ def hang() -> Hang:
     return Hang()
 
 
-def scripted(answers: Iterable[Answer], *, record: bool = True) -> ScriptedProvider:
+def streamed(*parts: str | ScriptedCall | Exception | Hang, usage: Usage | None = None, delay: float = 0.0) -> Streamed:
+    """An answer in exactly these pieces: `streamed("Let me ", "look.", call("find", what="7"))`.
+
+    Text is a piece each; calls come with the end of the answer. An exception or `hang()` as the last part breaks the
+    stream off there, for one attempt. Before every part pass `delay` seconds of the event loop's clock, which is
+    virtual in a simulation.
+    """
+    return Streamed(parts, usage or Usage(), delay)
+
+
+def scripted(answers: Iterable[Answer], *, record: bool = True, output_schema: bool = False) -> ScriptedProvider:
     """Make a provider that gives `answers` in order, to each logical agent from the first one on.
 
-    An answer is text, a ModelAnswer, `call(...)`, `calls(...)` or a function of the ModelRequest (`async` or not) that
-    returns one of these. An exception is raised, and `hang()` hangs, for one attempt: the next attempt at the same
-    answer goes on. Raises InvalidArguments for anything else.
+    An answer is text, a ModelAnswer, `call(...)`, `calls(...)`, `streamed(...)` or a function of the ModelRequest
+    (`async` or not) that returns one of these. An exception is raised, and `hang()` hangs, for one attempt: the next
+    attempt at the same answer goes on. Where it is streamed, text comes word by word. With `output_schema` the
+    provider says that it takes `ModelRequest.output`. Raises InvalidArguments for anything else.
     """
-    return ScriptedProvider(answers, record=record)
+    return ScriptedProvider(answers, record=record, output_schema=output_schema)
 
 
 class ScriptedProvider:
@@ -80,7 +101,7 @@ class ScriptedProvider:
     name = "scripted"
     model = "scripted"
 
-    def __init__(self, answers: Iterable[Answer], *, record: bool = True) -> None:
+    def __init__(self, answers: Iterable[Answer], *, record: bool = True, output_schema: bool = False) -> None:
         if isinstance(answers, str | bytes):
             raise InvalidArguments("a script is a list of answers; put the text in brackets: scripted(['…'])")
         self._script = tuple(answers)
@@ -91,22 +112,32 @@ class ScriptedProvider:
         self._attempts: defaultdict[tuple[str, int], int] = defaultdict(int)
         self._used: set[int] = set()
         self._record = record
+        self.supports_output_schema = output_schema
         self.requests: list[ModelRequest] = []
 
     async def complete(self, request: ModelRequest) -> ModelAnswer:
         """Give the answer that the script has for `request.sequence`. Raises ModelError when it has none."""
-        if self._record:
-            self.requests.append(request)
-        place = self._next(request)
-        self._used.add(place)
-        item = self._script[place]
-        if isinstance(item, Exception):
-            raise item
-        if isinstance(item, Hang):
-            return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]  # never resolved
-        if isinstance(item, str | ModelAnswer | ScriptedCall | ScriptedCalls):
-            return _spoken(item, iter(self._ids.get(place, ())))
-        return await self._asked(item, request)
+        item, ids = await self._given(request)
+        if isinstance(item, Streamed):
+            async for _ in _pieces(item):
+                pass
+            return _spoken(_whole(item), ids)
+        return _spoken(item, ids) if isinstance(item, Spoken) else item
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelAnswer]:
+        """Give the same answer in pieces: as the script has them, else word by word. Raises as `complete`."""
+        item, ids = await self._given(request)
+        if isinstance(item, Streamed):
+            async for piece in _pieces(item):
+                yield piece
+            yield _spoken(_whole(item), ids)
+        elif isinstance(item, Spoken):
+            answer = _spoken(item, ids)
+            for word in _WORD.findall(answer.text):
+                yield word
+            yield answer
+        else:
+            yield item
 
     async def aclose(self) -> None:
         """Do nothing."""
@@ -147,23 +178,56 @@ class ScriptedProvider:
             )
         return place
 
-    @staticmethod
-    async def _asked(function: Callable[[ModelRequest], Any], request: ModelRequest) -> ModelAnswer:
-        answer = function(request)
+    async def _given(self, request: ModelRequest) -> tuple[Any, Iterator[str]]:
+        """What the script has for this attempt, with the ids for its calls. A function may give a wrong answer, on
+        purpose: the runtime checks every provider's.
+        """
+        if self._record:
+            self.requests.append(request)
+        place = self._next(request)
+        self._used.add(place)
+        item = self._script[place]
+        if isinstance(item, Exception):
+            raise item
+        if isinstance(item, Hang):
+            await _for_ever()
+        if isinstance(item, Spoken | Streamed):
+            return item, iter(self._ids.get(place, ()))
+        answer = item(request)  # type: ignore[operator]  # what else may stand in a script was checked
         if isinstance(answer, Awaitable):
             answer = await answer
-        if isinstance(answer, str | ModelAnswer | ScriptedCall | ScriptedCalls):
-            return _spoken(answer, (f"c{request.sequence}-{number}" for number in count(1)))
-        return answer  # type: ignore[no-any-return]  # a wrong answer, on purpose: the runtime checks every provider's
+        return answer, (f"c{request.sequence}-{number}" for number in count(1))
+
+
+_WORD: Final = re.compile(r"\S+\s*|\s+")
+
+
+async def _pieces(item: Streamed) -> AsyncIterator[str]:
+    """The pieces of text, each in its time, up to where the stream breaks off."""
+    for part in item.parts:
+        if item.delay > 0:
+            await asyncio.sleep(item.delay)
+        if isinstance(part, Exception):
+            raise part
+        if isinstance(part, Hang):
+            await _for_ever()
+        if isinstance(part, str):
+            yield part
+
+
+async def _for_ever() -> None:
+    await asyncio.get_running_loop().create_future()
 
 
 def _check(item: object, place: int) -> None:
-    good = isinstance(item, str | ModelAnswer | ScriptedCall | ScriptedCalls | Exception | Hang)
+    good = isinstance(item, Spoken | Streamed | Exception | Hang)
     if not good and (isinstance(item, type) or not callable(item)):
         raise InvalidArguments(
-            f"scripted answer [{place}] is {item!r}; give text, a ModelAnswer, call(...), calls(...), an exception "
-            "instance, hang() or a function of the request"
+            f"scripted answer [{place}] is {item!r}; give text, a ModelAnswer, call(...), calls(...), streamed(...), "
+            "an exception instance, hang() or a function of the request"
         )
+    if isinstance(item, Streamed):
+        _check_parts(item, place)
     for part in _calls(item):
         if not isinstance(part, ScriptedCall):
             raise InvalidArguments(f"scripted answer [{place}]: calls() takes call(...), not {part!r}")
@@ -175,9 +239,22 @@ def _check(item: object, place: int) -> None:
             ) from None
 
 
+def _check_parts(item: Streamed, place: int) -> None:
+    for part in item.parts:
+        if not isinstance(part, str | ScriptedCall | Exception | Hang):
+            raise InvalidArguments(
+                f"scripted answer [{place}]: streamed() takes text, call(...), an exception instance or hang(), "
+                f"not {part!r}"
+            )
+    if any(isinstance(part, Exception | Hang) for part in item.parts[:-1]):
+        raise InvalidArguments(f"scripted answer [{place}]: nothing follows an exception or hang() in streamed()")
+
+
 def _calls(item: object) -> tuple[ScriptedCall, ...]:
     if isinstance(item, ScriptedCalls):
         return item.calls
+    if isinstance(item, Streamed):
+        return tuple(part for part in item.parts if isinstance(part, ScriptedCall))
     return (item,) if isinstance(item, ScriptedCall) else ()
 
 
@@ -193,7 +270,8 @@ def _assign_ids(script: tuple[Answer, ...]) -> dict[int, tuple[str, ...]]:
 
 
 def _fails(item: Answer) -> bool:
-    return isinstance(item, Exception | Hang)
+    broken = isinstance(item, Streamed) and item.parts and isinstance(item.parts[-1], Exception | Hang)
+    return bool(broken) or isinstance(item, Exception | Hang)
 
 
 def _turns(script: tuple[Answer, ...]) -> tuple[tuple[int, ...], ...]:
@@ -206,6 +284,10 @@ def _turns(script: tuple[Answer, ...]) -> tuple[tuple[int, ...], ...]:
             turns.append(tuple(turn))
             turn = []
     return (*turns, tuple(turn)) if turn else tuple(turns)
+
+
+def _whole(item: Streamed) -> ScriptedCalls:
+    return ScriptedCalls(_calls(item), "".join(part for part in item.parts if isinstance(part, str)), item.usage)
 
 
 def _spoken(item: Spoken, ids: Iterator[str]) -> ModelAnswer:
@@ -230,6 +312,8 @@ def _show(item: Answer) -> str:
         return f"call({item.tool!r}{arguments})"
     if isinstance(item, Hang):
         return "hang()"
+    if isinstance(item, Streamed):
+        return f"streamed({', '.join(_show(part) for part in item.parts)})"
     if inspect.isroutine(item):
         return f"function {getattr(item, '__qualname__', item)}"
     text = repr(item)

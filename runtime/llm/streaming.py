@@ -34,7 +34,8 @@ async def answer_in_pieces(provider: Provider, request: ModelRequest, piece: Cal
         _malformed(provider, f"`stream` gave a {type(given).__name__}, not an asynchronous iterator")
     if not callable(getattr(given, "aclose", None)):
         return await _read(provider, given, piece)
-    async with aclosing(given):
+    closable: Any = given
+    async with aclosing(closable):
         return await _read(provider, given, piece)
 
 
