@@ -142,6 +142,7 @@ class WatchedModel:
         self._inner, self._agent, self._audience = inner, agent, audience
         self.name = inner.name
         self.model = getattr(inner, "model", inner.name)
+        self.supports_output_schema = bool(getattr(inner, "supports_output_schema", False))
 
     async def complete(self, request: ModelRequest) -> ModelAnswer:
         """Answer as the provider behind it."""
