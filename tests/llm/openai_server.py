@@ -35,6 +35,66 @@ class Reply:
 
 
 @attrs.frozen
+class Stream:
+    """A response in pieces: objects and text as server-sent events, bytes as they are.
+
+    `end`: how the body ends. "close" is a whole body, "cut" breaks it off, "stall" leaves it open until the client
+    hangs up.
+    """
+
+    pieces: tuple[Any, ...]
+    end: str = "close"
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def head(self) -> bytes:
+        lines = [
+            "HTTP/1.1 200 Said",
+            "Content-Type: text/event-stream; charset=utf-8",
+            "Transfer-Encoding: chunked",
+            *(f"{name}: {value}" for name, value in self.headers),
+        ]
+        return "\r\n".join(lines).encode() + b"\r\n\r\n"
+
+    def chunks(self) -> list[bytes]:
+        """The pieces in HTTP's own chunks."""
+        said = [piece if isinstance(piece, bytes) else event(piece) for piece in self.pieces]
+        return [b"%x\r\n%b\r\n" % (len(piece), piece) for piece in said]
+
+
+def event(data: Any) -> bytes:
+    """One server-sent event, of JSON or of text."""
+    return b"data: " + (data if isinstance(data, str) else json.dumps(data)).encode() + b"\n\n"
+
+
+def chunk(text: str | None = None, *, finish: str | None = None, **more: Any) -> dict[str, Any]:
+    """A chunk as OpenAI writes it: `calls=[...]` and `refusal=` go into the delta, the rest replaces top-level keys."""
+    delta = {"content": text} if text is not None else {}
+    for key, name in (("calls", "tool_calls"), ("refusal", "refusal")):
+        if key in more:
+            delta[name] = more.pop(key)
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "model": "gpt-test-2026",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+        "usage": None,
+        **more,
+    }
+
+
+def part(index: int | None, arguments: str | None = None, **more: Any) -> dict[str, Any]:
+    """A part of a tool call; `id` and `name` where it begins."""
+    function = {} if arguments is None else {"arguments": arguments}
+    if "name" in more:
+        function["name"] = more.pop("name")
+    return {**({} if index is None else {"index": index}), "function": function, **more}
+
+
+USAGE = chunk(choices=[], usage={"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18})
+"""The chunk that `include_usage` asks for."""
+
+
+@attrs.frozen
 class Cut:
     """Close the connection without a response."""
 
@@ -79,7 +139,7 @@ def tool_call(id: str, name: str, arguments: str) -> dict[str, Any]:  # noqa: A0
 class OpenAIServer:
     """`async with OpenAIServer(Reply(...), ...) as server`: one scripted reply a request, requests in `received`."""
 
-    def __init__(self, *replies: Reply | Cut | Stall) -> None:
+    def __init__(self, *replies: Reply | Stream | Cut | Stall) -> None:
         self._replies = deque(replies)
         self.received: list[Received] = []
         self.arrived = asyncio.Event()
@@ -105,11 +165,24 @@ class OpenAIServer:
             if isinstance(reply, Reply):
                 writer.write(reply.encode())
                 await writer.drain()
+            elif isinstance(reply, Stream):
+                await self._stream(reply, reader, writer)
             elif isinstance(reply, Stall):
                 await reader.read()
                 self.hung_up.set()
         finally:
             writer.close()
+
+    async def _stream(self, reply: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply.head())
+        for piece in reply.chunks():
+            writer.write(piece)
+            await writer.drain()
+        if reply.end == "close":
+            writer.write(b"0\r\n\r\n")
+        elif reply.end == "stall":
+            await reader.read()
+            self.hung_up.set()
 
 
 async def _read(reader: asyncio.StreamReader) -> Received:

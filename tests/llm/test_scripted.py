@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from pawl.runtime.llm.port import ModelRequest
-from pawl.runtime.llm.scripted import ScriptedProvider, call, calls, hang, scripted
+from pawl.runtime.llm.port import ModelRequest, OutputSchema
+from pawl.runtime.llm.scripted import ScriptedProvider, call, calls, hang, scripted, streamed
 from pawl.runtime.records.errors import InvalidArguments, ModelError
 from pawl.runtime.records.messages import Message, ModelAnswer, ToolCall, Usage
+from pawl.runtime.simulation.clock import Clock, VirtualLoop
 
 
 def request(sequence: int, agent: str = "a") -> ModelRequest:
@@ -158,3 +159,115 @@ def test_a_script_of_something_else_is_refused(script: Any, says: str) -> None:
     with pytest.raises(InvalidArguments) as caught:
         scripted(script)
     assert says in str(caught.value)
+
+
+# streams ----------------------------------------------------------------------------------------------------
+
+
+def pieces_of(provider: ScriptedProvider, sequence: int = 1) -> list[Any]:
+    async def run() -> list[Any]:
+        return [piece async for piece in provider.stream(request(sequence))]
+
+    return asyncio.run(run())
+
+
+def test_text_streams_word_by_word_and_nothing_is_lost() -> None:
+    text = " Order 7\n is  refunded. "
+    *words, answer = pieces_of(scripted([text]))
+    assert words == [" ", "Order ", "7\n ", "is  ", "refunded. "]
+    assert answer == ModelAnswer(text)
+
+
+def test_given_pieces_stream_as_given_with_calls_at_the_end() -> None:
+    script: list[Any] = [streamed("Let me ", "look.", call("find", what="7"), usage=Usage(1, 2)), call("find")]
+    answer = ModelAnswer("Let me look.", (ToolCall("c1", "find", '{"what":"7"}'),), Usage(1, 2))
+    assert pieces_of(scripted(script)) == ["Let me ", "look.", answer]
+    assert ask(scripted(script), 1) == answer
+    assert pieces_of(scripted(script), 2) == [ModelAnswer("", (ToolCall("c2", "find", "{}"),))]
+
+
+def test_a_stream_breaks_off_once_and_the_next_attempt_goes_on() -> None:
+    provider = scripted([streamed("Hel", ModelError("lost", retry_safe=True)), "Hello"])
+    heard: list[Any] = []
+
+    async def run() -> None:
+        async for piece in provider.stream(request(1)):
+            heard.append(piece)  # noqa: PERF401 - what came before the error counts
+
+    with pytest.raises(ModelError, match="lost"):
+        asyncio.run(run())
+    assert heard == ["Hel"]
+    assert pieces_of(provider) == ["Hello", ModelAnswer("Hello")]
+
+
+def test_a_stream_hangs_until_it_is_cancelled() -> None:
+    provider = scripted([streamed("Hel", hang()), "Hello"])
+    heard: list[Any] = []
+
+    async def read(arrived: asyncio.Event) -> None:
+        async for piece in provider.stream(request(1)):
+            heard.append(piece)
+            arrived.set()
+
+    async def run() -> None:
+        arrived = asyncio.Event()
+        task = asyncio.create_task(read(arrived))
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    assert heard == ["Hel"]
+    assert ask(provider, 1) == ModelAnswer("Hello")
+
+
+def test_pieces_come_in_the_time_of_the_loop() -> None:
+    clock = Clock()
+    loop = VirtualLoop(clock)
+    heard: list[tuple[float, Any]] = []
+
+    async def read() -> None:
+        async for piece in scripted([streamed("a", "b", delay=2.0)]).stream(request(1)):
+            heard.append((clock.time, piece))  # noqa: PERF401 - one is read at a time
+
+    loop.task(read())
+    while loop.turn() or loop.due is not None:
+        clock.time = max(clock.time, loop.due or 0.0)
+    loop.close()
+    assert heard == [(2.0, "a"), (4.0, "b"), (4.0, ModelAnswer("ab"))]
+
+
+def test_a_function_may_give_pieces() -> None:
+    provider = scripted([lambda asked: streamed(asked.messages[-1].text, "!", call("f"))])
+    assert pieces_of(provider) == ["hi", "!", ModelAnswer("hi!", (ToolCall("c1-1", "f", "{}"),))]
+
+
+def test_a_wrong_answer_streams_as_it_is() -> None:
+    assert pieces_of(scripted([lambda _: 5])) == [5]
+
+
+def test_requests_keep_instructions_and_the_schema_of_the_output() -> None:
+    provider = scripted(["{}"], output_schema=True)
+    asked = ModelRequest("c", "a", "run", 1, "m", "Be kind.", (), output=OutputSchema("point", {"type": "object"}))
+    asyncio.run(provider.complete(asked))
+    assert (provider.requests[0].instructions, provider.requests[0].output) == ("Be kind.", asked.output)
+
+
+@pytest.mark.parametrize(
+    ("item", "says"),
+    [
+        (streamed("a", 5), "takes text, call(...), an exception instance or hang(), not 5"),  # type: ignore[arg-type]
+        (streamed(hang(), "a"), "nothing follows an exception or hang()"),
+        (streamed(call("f", a={1})), "arguments of 'f' are not JSON"),
+    ],
+)
+def test_a_stream_of_something_else_is_refused(item: Any, says: str) -> None:
+    with pytest.raises(InvalidArguments) as caught:
+        scripted([item])
+    assert says in str(caught.value)
+
+
+def test_what_is_left_of_streams_is_named() -> None:
+    with pytest.raises(AssertionError, match=r"\[0\] streamed\('a', call\('f', x=1\), hang\(\)\)"):
+        scripted([streamed("a", call("f", x=1), hang())]).assert_consumed()
