@@ -7,13 +7,13 @@ note with one arrow instead of twelve arrows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 
 from pawl.runtime.fsm.table import INTERNAL_ERROR, Kind
 from pawl.tools.compiler.model import MachineModel, RowModel, StateModel
-from pawl.tools.compiler.outline import action_text, fold_groups, guard_text, outer, prepared
+from pawl.tools.compiler.outline import action_text, fold_groups, guard_text, prepared
 
 MANY = 4
 """How many states must share an edge before it is drawn once, from a note that lists them."""
@@ -21,6 +21,18 @@ MANY = 4
 
 Unit = tuple[str, str]
 """An event (or a group of them) and the guards and actions that go with it, as text."""
+
+Tone = Callable[[RowModel], str]
+"""What an overlay says of a row; rows of two tones never share a line."""
+
+
+@attrs.frozen
+class Line:
+    """One line of a label, the rows that it stands for, and their tone."""
+
+    text: str
+    rows: tuple[RowModel, ...]
+    tone: str = ""
 
 
 @attrs.frozen
@@ -35,6 +47,10 @@ class Node:
     effect: str | None
     lines: tuple[str, ...]
     inside: str | None = None
+    stays: tuple[Line, ...] = attrs.field(default=(), eq=False, repr=False)
+    """The last of `lines`, with their rows."""
+    within: tuple[RowModel, ...] = attrs.field(default=(), eq=False, repr=False)
+    """Rows inside the barrier that is drawn as this one node."""
 
 
 @attrs.frozen
@@ -46,6 +62,8 @@ class Edge:
     lines: tuple[str, ...]
     automatic: bool = False
     quiet: bool = False
+    told: tuple[Line, ...] = attrs.field(default=(), eq=False, repr=False)
+    """The lines with their rows, and rows that have nothing to say."""
 
 
 @attrs.frozen
@@ -54,6 +72,8 @@ class Shared:
 
     target: str
     moves: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    told: tuple[tuple[tuple[Line, ...], tuple[str, ...]], ...] = attrs.field(default=(), eq=False, repr=False)
+    """The moves with their rows."""
 
 
 @attrs.frozen
@@ -67,41 +87,42 @@ class Picture:
     shared: tuple[Shared, ...]
 
 
-def picture(model: MachineModel, expand: bool = False) -> Picture:
+def picture(model: MachineModel, expand: bool = False, tone: Tone | None = None) -> Picture:
     """Draw `model`; with `expand`, barriers are drawn with their inner states."""
+    draw = _Draw(model, expand, tone)
     drawn = [state for state in model.states if expand or state.inside is None]
+    outers = {state.name: state.name if expand else state.inside or state.name for state in model.states}
     arrows: dict[tuple[str, str, bool], list[RowModel]] = {}
+    within: dict[str, list[RowModel]] = {}
     for row in model.rows:
-        source, target = _seen(model, row.source, expand), _seen(model, row.target, expand)
-        if target is None or source is None or (source == target and row.source != source):
-            continue  # stays, or moves inside a barrier that is one node here
-        arrows.setdefault((source, target, row.event is None), []).append(row)
-    common = _common({key: _units(model, rows, expand) for key, rows in arrows.items()})
+        source, target = outers[row.source], None if row.target is None else outers[row.target]
+        if target is not None and (source != target or row.source == source):
+            arrows.setdefault((source, target, row.event is None), []).append(row)
+        elif row.source != source:  # stays, or moves, inside a barrier that is one node here
+            within.setdefault(source, []).append(row)
+    units = {key: draw.units(rows) for key, rows in arrows.items()}
+    common = _common(units)
     edges = []
     for (source, target, automatic), rows in arrows.items():
-        units = _units(model, rows, expand)
-        own = [unit for unit in units if automatic or (target, unit) not in common]
-        if own or not units:
-            edges.append(Edge(source, target, _lines(own), automatic, all(_usual(model, row) for row in rows)))
+        every = units[source, target, automatic]
+        own = {unit: those for unit, those in every.items() if automatic or (target, unit) not in common}
+        if own or not every:
+            told, usual = draw.lines(own), all(_usual(model, row) for row in rows)
+            edges.append(Edge(source, target, _texts(told), automatic, usual, told))
     return Picture(
         name=model.name,
-        initial=_seen(model, model.initial, expand) or model.initial,
-        nodes=tuple(_node(model, state, expand) for state in drawn),
+        initial=outers[model.initial],
+        nodes=tuple(_node(draw, state, within.get(state.name, ())) for state in drawn),
         edges=tuple(edges),
-        shared=_shared(common),
+        shared=_shared(draw, common),
     )
 
 
-def _seen(model: MachineModel, name: str | None, expand: bool) -> str | None:
-    return name if name is None or expand else outer(model, name)
-
-
-def _node(model: MachineModel, state: StateModel, expand: bool) -> Node:
+def _node(draw: _Draw, state: StateModel, within: Sequence[RowModel]) -> Node:
     lines = [f"enter {action_text(state.enter)}"] if state.enter else []
     if state.after is not None:
         lines.append(f"after {state.after.delay}: {state.after.event}")
-    stays = [row for row in model.rows_of(state.name) if row.target is None]
-    lines.extend(_lines(_units(model, stays, expand)))
+    stays = draw.lines(draw.units([row for row in draw.rows.get(state.name, ()) if row.target is None]))
     return Node(
         name=state.name,
         title=state.label or state.name,
@@ -109,34 +130,84 @@ def _node(model: MachineModel, state: StateModel, expand: bool) -> Node:
         doc=state.doc,
         barrier=state.barrier,
         effect=state.effect,
-        lines=tuple(lines),
+        lines=(*lines, *_texts(stays)),
         inside=state.inside,
+        stays=stays,
+        within=tuple(within),
     )
 
 
-def _units(model: MachineModel, rows: Sequence[RowModel], expand: bool) -> list[Unit]:
-    """What the rows of an edge say, piece by piece; whole groups of events by their name."""
-    told: dict[str, list[str]] = {}
-    brief: list[str] = []
-    for row in rows:
-        guards = guard_text(row)
-        if row.expanded and not expand:
-            # The protocol of a barrier in brief: why it is left, not by which answer of the store.
-            brief.append(guards or row.event or "")
-        else:
-            actions = action_text([name for name in row.do if expand or name != prepared(model, row)])
-            told.setdefault(" ".join(filter(None, (guards, actions))), []).append(row.event or "")
-    units = [(name, tail) for tail, events in told.items() for name in fold_groups(model, events)]
-    return list(dict.fromkeys((*units, *((name, "") for name in fold_groups(model, brief)))))
+@attrs.frozen
+class _Draw:
+    """Rows to text, for one machine."""
+
+    model: MachineModel
+    expand: bool
+    tone: Tone | None
+    rows: dict[str, list[RowModel]] = attrs.field(init=False)
+
+    @rows.default
+    def _by_source(self) -> dict[str, list[RowModel]]:
+        found: dict[str, list[RowModel]] = {}
+        for row in self.model.rows:
+            found.setdefault(row.source, []).append(row)
+        return found
+
+    def units(self, rows: Iterable[RowModel]) -> dict[Unit, list[RowModel]]:
+        """What rows say, piece by piece; whole groups of events by their name."""
+        told: dict[str, list[tuple[str, RowModel]]] = {}
+        brief: list[tuple[str, RowModel]] = []
+        for row in rows:
+            guards = guard_text(row)
+            if row.expanded and not self.expand:
+                # The protocol of a barrier in brief: why it is left, not by which answer of the store.
+                brief.append((guards or row.event or "", row))
+            else:
+                actions = action_text([name for name in row.do if self.expand or name != prepared(self.model, row)])
+                told.setdefault(" ".join(filter(None, (guards, actions))), []).append((row.event or "", row))
+        units: dict[Unit, list[RowModel]] = {}
+        for tail, named in (*told.items(), ("", brief)):
+            for name, those in self._folded(named):
+                units.setdefault((name, tail), []).extend(those)
+        return units
+
+    def lines(self, units: Mapping[Unit, Sequence[RowModel]]) -> tuple[Line, ...]:
+        """One line for each condition and action, and tone, with all events that share it."""
+        return tuple(line for tone, those in self.toned(units).items() for line in _joined(those, tone))
+
+    def toned(self, units: Mapping[Unit, Sequence[RowModel]]) -> dict[str, dict[Unit, list[RowModel]]]:
+        """The units of each tone: a group of events of which only some have a tone is written event by event."""
+        rows = [row for those in units.values() for row in those]
+        tones = {row: self.tone(row) if self.tone is not None else "" for row in rows}
+        names = list(dict.fromkeys(tones.values()))
+        if len(names) <= 1:
+            return {name: {unit: list(those) for unit, those in units.items()} for name in names}
+        return {name: self.units(row for row in rows if tones[row] == name) for name in names}
+
+    def _folded(self, named: Sequence[tuple[str, RowModel]]) -> list[tuple[str, list[RowModel]]]:
+        """Whole groups of events by their name, each with its rows."""
+        rows: dict[str, list[RowModel]] = {}
+        for name, row in named:
+            rows.setdefault(name, []).append(row)
+        return [
+            (name, [row for event in ((name,) if name in rows else self.model.groups[name]) for row in rows[event]])
+            for name in fold_groups(self.model, rows)
+        ]
 
 
-def _lines(units: Iterable[Unit]) -> tuple[str, ...]:
-    """One line for each condition and action, with all events that share it."""
-    told: dict[str, list[str]] = {}
-    for name, tail in units:
-        told.setdefault(tail, []).append(name)
-    lines = (" ".join(filter(None, (", ".join(filter(None, names)), tail))) for tail, names in told.items())
-    return tuple(filter(None, lines))
+def _joined(units: Mapping[Unit, Sequence[RowModel]], tone: str) -> list[Line]:
+    told: dict[str, list[Unit]] = {}
+    for unit in units:
+        told.setdefault(unit[1], []).append(unit)
+    lines = []
+    for tail, those in told.items():
+        text = " ".join(filter(None, (", ".join(name for name, _ in those if name), tail)))
+        lines.append(Line(text, tuple(row for unit in those for row in units[unit]), tone))
+    return lines
+
+
+def _texts(lines: Iterable[Line]) -> tuple[str, ...]:
+    return tuple(line.text for line in lines if line.text)
 
 
 def _usual(model: MachineModel, row: RowModel) -> bool:
@@ -145,21 +216,33 @@ def _usual(model: MachineModel, row: RowModel) -> bool:
     return row.expanded or grouped or row.event == INTERNAL_ERROR
 
 
-def _common(edges: dict[tuple[str, str, bool], list[Unit]]) -> dict[tuple[str, Unit], list[str]]:
-    """What MANY states have towards one target, and which states: (target, unit) to sources."""
-    sources: dict[tuple[str, Unit], list[str]] = {}
+_Common = dict[tuple[str, Unit], dict[str, list[RowModel]]]
+
+
+def _common(edges: Mapping[tuple[str, str, bool], dict[Unit, list[RowModel]]]) -> _Common:
+    """What MANY states have towards one target, and which states, by which rows."""
+    sources: _Common = {}
     for (source, target, automatic), units in edges.items():
-        for unit in units:
+        for unit, rows in units.items():
             if not automatic:
-                sources.setdefault((target, unit), []).append(source)
+                sources.setdefault((target, unit), {})[source] = rows
     return {key: found for key, found in sources.items() if len(found) >= MANY}
 
 
-def _shared(common: dict[tuple[str, Unit], list[str]]) -> tuple[Shared, ...]:
-    notes: dict[str, dict[tuple[str, ...], list[Unit]]] = {}
-    for (target, unit), sources in common.items():
-        notes.setdefault(target, {}).setdefault(tuple(sources), []).append(unit)
-    return tuple(
-        Shared(target, tuple((_lines(units), sources) for sources, units in moves.items()))
-        for target, moves in notes.items()
-    )
+def _shared(draw: _Draw, common: _Common) -> tuple[Shared, ...]:
+    """One note for each target; its moves are those that the same states have."""
+    notes: dict[str, dict[tuple[str, tuple[str, ...]], dict[Unit, list[RowModel]]]] = {}
+    for (target, unit), by_source in common.items():
+        split: dict[tuple[str, Unit], dict[str, list[RowModel]]] = {}
+        for source, rows in by_source.items():
+            for tone, units in draw.toned({unit: rows}).items():
+                for piece, those in units.items():
+                    split.setdefault((tone, piece), {})[source] = those
+        for (tone, piece), found in split.items():
+            moves = notes.setdefault(target, {}).setdefault((tone, tuple(found)), {})
+            moves.setdefault(piece, []).extend(row for those in found.values() for row in those)
+    shared = []
+    for target, note in notes.items():
+        told = tuple((tuple(_joined(units, tone)), sources) for (tone, sources), units in note.items())
+        shared.append(Shared(target, tuple((_texts(lines), sources) for lines, sources in told), told))
+    return tuple(shared)
