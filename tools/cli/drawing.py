@@ -10,6 +10,7 @@ from typing import assert_never
 import attrs
 
 from pawl.tools.cli.compiling import compile_specs, settle
+from pawl.tools.cli.covering import read
 from pawl.tools.cli.output import Misuse, raw
 from pawl.tools.cli.project import project
 from pawl.tools.cli.specs import Format
@@ -19,10 +20,13 @@ from pawl.tools.compiler.emit_mermaid import emit_mermaid
 from pawl.tools.compiler.emit_svg import CannotDraw, emit_svg, hash_in, hash_line
 from pawl.tools.compiler.model import MachineModel
 from pawl.tools.compiler.overlay import Overlay, UnknownPlace, overlay
+from pawl.tools.compiler.paint import Paint
 from pawl.tools.compiler.write import Output
+from pawl.tools.coverage.counts import Counts
+from pawl.tools.coverage.overlay import paint
+from pawl.tools.coverage.tally import tally
 
 _SUFFIX = {Format.SVG: ".svg", Format.DOT: ".dot", Format.MERMAID: ".mmd", Format.MARKDOWN: ".md"}
-_ALL = (Format.DOT, Format.SVG, Format.MARKDOWN)
 
 
 @attrs.frozen
@@ -34,12 +38,36 @@ class Wish:
     expand: bool
     format: Format | None
     state: str | None
-    path: Sequence[str]
+    path: tuple[str, ...]
+    coverage: tuple[Path, ...] = ()
 
     @property
-    def overlaid(self) -> bool:
+    def session(self) -> bool:
         """Whether a session is drawn on top."""
         return self.state is not None or bool(self.path)
+
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        """What is written: colours of rows are in drawings only. Raises Misuse."""
+        if self.coverage and self.format in (Format.MERMAID, Format.MARKDOWN):
+            raise Misuse("coverage is drawn in colours: with --coverage use --format svg or dot")
+        if self.format is not None:
+            return (self.format,)
+        return (Format.DOT, Format.SVG) if self.coverage else (Format.DOT, Format.SVG, Format.MARKDOWN)
+
+
+@attrs.frozen
+class _Drawn:
+    """A machine and what is drawn on top of it."""
+
+    model: MachineModel
+    over: Overlay
+    paint: Paint | None
+    expand: bool
+
+    @property
+    def dot(self) -> str:
+        return emit_dot(self.model, self.expand, self.over, self.paint)
 
 
 def draw(given: Sequence[Path], out: Path | None, wish: Wish) -> None:
@@ -48,19 +76,23 @@ def draw(given: Sequence[Path], out: Path | None, wish: Wish) -> None:
     work = compile_specs(given, known)
     if not work.ok:
         work.end()
-    if wish.overlaid and len(work.machines) != 1:
+    if wish.session and len(work.machines) != 1:
         raise Misuse("--state and --path are about one machine: name its spec")
     folder = out or known.diagrams
     try:
-        drawn = [(model, _over(model, wish)) for model in work.machines]
+        recorded = read(wish.coverage)
+        drawn = [
+            _Drawn(model, _over(model, wish), _paint(model, recorded, wish), wish.expand) for model in work.machines
+        ]
         if wish.format is not None and out is None and not wish.check:
             _to_stdout(drawn, wish)
             return
         if folder is None:
             raise Misuse("no folder: give --out, or set `diagrams` under [tool.pawl], or use --format for stdout")
-        if wish.overlaid and out is None:
-            raise Misuse("a picture of one session does not belong in the diagrams folder: give --out or --format")
-        outputs = [made for model, over in drawn for made in _files(model, over, folder, wish)]
+        if (wish.session or wish.coverage) and out is None:
+            what = "one session" if wish.session else "coverage"
+            raise Misuse(f"a picture of {what} does not belong in the diagrams folder: give --out or --format")
+        outputs = [made for each in drawn for made in _files(each, folder, wish)]
     except (UnknownPlace, CannotDraw) as error:
         raise Misuse(str(error)) from None
     settle(work, outputs, wish.check, wish.prune, _command(given, out, wish))
@@ -71,38 +103,41 @@ def _over(model: MachineModel, wish: Wish) -> Overlay:
     return overlay(model, wish.state, hops, wish.expand)
 
 
-def _to_stdout(drawn: Sequence[tuple[MachineModel, Overlay]], wish: Wish) -> None:
+def _paint(model: MachineModel, recorded: Sequence[Counts], wish: Wish) -> Paint | None:
+    return paint(tally(model, recorded), wish.expand) if wish.coverage else None
+
+
+def _to_stdout(drawn: Sequence[_Drawn], wish: Wish) -> None:
     if len(drawn) != 1:
         raise Misuse(f"--format writes one machine to stdout, and here are {len(drawn)}: name one spec, or give --out")
-    model, over = drawn[0]
-    assert wish.format is not None
-    raw(_text(model, over, wish.format, wish))
+    (kind,) = wish.formats
+    raw(_text(drawn[0], kind))
 
 
-def _files(model: MachineModel, over: Overlay, folder: Path, wish: Wish) -> list[Output]:
+def _files(drawn: _Drawn, folder: Path, wish: Wish) -> list[Output]:
     files = []
-    for kind in _ALL if wish.format is None else (wish.format,):
-        path = folder / f"{model.name}{_SUFFIX[kind]}"
+    name = drawn.model.name
+    for kind in wish.formats:
+        path = folder / f"{name}{_SUFFIX[kind]}"
         if kind is Format.SVG and wish.check:
             # Compared by the hash of its DOT, so that a check need not draw.
-            dot = emit_dot(model, wish.expand, over)
-            files.append(Output(path, hash_line(dot), essence=_hash_only))
+            files.append(Output(path, hash_line(drawn.dot), essence=_hash_only))
         else:
-            files.append(Output(path, _text(model, over, kind, wish)))
+            files.append(Output(path, _text(drawn, kind, f"{name}.svg" if wish.format is None else None)))
     return files
 
 
-def _text(model: MachineModel, over: Overlay, kind: Format, wish: Wish) -> str:
+def _text(drawn: _Drawn, kind: Format, beside: str | None = None) -> str:
+    """The file; `beside` is an SVG for a page to link to."""
     match kind:
         case Format.DOT:
-            return emit_dot(model, wish.expand, over)
+            return drawn.dot
         case Format.SVG:
-            return emit_svg(emit_dot(model, wish.expand, over), model.file)
+            return emit_svg(drawn.dot, drawn.model.file)
         case Format.MERMAID:
-            return emit_mermaid(model, wish.expand, over)
+            return emit_mermaid(drawn.model, drawn.expand, drawn.over)
         case Format.MARKDOWN:
-            beside = f"{model.name}.svg" if wish.format is None else None
-            return emit_markdown(model, wish.expand, over, beside)
+            return emit_markdown(drawn.model, drawn.expand, drawn.over, beside)
         case _:
             assert_never(kind)
 
@@ -118,4 +153,5 @@ def _command(given: Sequence[Path], out: Path | None, wish: Wish) -> list[str]:
     options += ["--format", str(wish.format)] if wish.format is not None else []
     options += ["--state", wish.state] if wish.state is not None else []
     options += [part for path in wish.path for part in ("--path", path)]
+    options += [part for file in wish.coverage for part in ("--coverage", str(file))]
     return ["pawl", "diagram", *map(str, given), *options]

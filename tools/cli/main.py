@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ROOMS = (
     "pawl.tools.cli.specs",
+    "pawl.tools.cli.looks",
     "pawl.tools.cli.demo",
     "pawl.tools.cli.runs",
     "pawl.tools.cli.answers",

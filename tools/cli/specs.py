@@ -126,6 +126,12 @@ def diagram(
             "--path", metavar="A,B,C", help="Highlight a path: states in the order they were entered. Repeatable."
         ),
     ] = None,
+    coverage: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--coverage", metavar="FILE", help="Colour the rows that were taken, and those never. Repeatable: added up."
+        ),
+    ] = None,
 ) -> None:
     """Draw machines: NAME.dot, NAME.svg, and NAME.md (Mermaid and tables) for each.
 
@@ -135,7 +141,9 @@ def diagram(
       pawl diagram --check                                    in CI
       pawl diagram order.yaml --format svg > order.svg
       pawl diagram order.yaml -f svg --state packing --path cart,paying,packing > here.svg
+      pawl diagram order.yaml -f svg --coverage rows.json > covered.svg
     """
     from pawl.tools.cli.drawing import Wish, draw
 
-    draw(specs or [], out, Wish(check=check, prune=prune, expand=expand, format=format, state=state, path=path or []))
+    wish = Wish(check, prune, expand, format, state, tuple(path or ()), tuple(coverage or ()))
+    draw(specs or [], out, wish)

@@ -13,7 +13,7 @@ from pawl.tools.coverage.tally import Tally
 _BRUSHES = {
     "taken": Brush("#1b6e45", "#e7f5ec", "taken, and how often"),
     "never": Brush("#c2410c", "#fdeee6", "never"),
-    "some": Brush("#8a6d1b", "#fbf6e3", "some of its rows"),
+    "some": Brush("#8a6d1b", "#fbf6e3", "some rows taken"),
 }
 
 
@@ -27,7 +27,7 @@ def paint(tally: Tally, expand: bool = False) -> Paint:
         return sum(tally.rows.get(row, 0) for row in rows)
 
     def count(rows: Sequence[RowModel]) -> str:
-        return f"\u00d7{times(rows)}" if times(rows) else "never"
+        return f"\u00d7{times(rows)}" if times(rows) else "\u2013 never"
 
     def inside(rows: Sequence[RowModel]) -> str:
         known = [row for row in rows if row in tally.rows]

@@ -1,0 +1,56 @@
+"""Commands that look at specs: coverage. Their words and options; the work is in the modules beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pawl.tools.cli.options import Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.command(short_help="Which rows did tests or runs take, and which never?")(coverage)
+
+
+def coverage(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[SPECS] FILES",
+            help="Coverage files (*.json), and spec files or folders of them. Default for specs: [tool.pawl].",
+            show_default=False,
+        ),
+    ],
+    at_least: Annotated[
+        float,
+        typer.Option("--at-least", metavar="PERCENT", min=0, max=100, help="Exit 1 when a machine has less."),
+    ] = 0,
+    written: Annotated[
+        bool, typer.Option("--written", help="Count the rows of the spec only, not those of its barriers' protocol.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Tell every row, not only those that were never taken.")] = False,
+    json: Json = False,
+) -> None:
+    """Tell which rows of machines tests or runs took, and which never, by line of the spec.
+
+    Several files are added up. `pawl diagram --coverage FILE` draws the same.
+
+    \b
+    Record in tests:
+      pytest -p pawl.tools.coverage.plugin --pawl-coverage rows.json
+    or in a program:
+      with pawl.tools.coverage.recorder.Recorder() as recorder: ...
+      recorder.save("rows.json")
+
+    \b
+    Examples:
+      pawl coverage order.yaml rows.json
+      pawl coverage rows.json --at-least 95            all specs of the project, in CI
+      pawl coverage my_specs monday.json tuesday.json --json
+    """
+    from pawl.tools.cli.covering import coverage as run
+
+    run(paths, at_least, written, every, json)
