@@ -33,8 +33,8 @@ def worker(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
 
     yield begin
     for process in begun:
-        process.kill()
-        process.communicate()
+        with process:
+            process.kill()
 
 
 def started(folder: Path) -> tuple[str, str]:
@@ -72,7 +72,7 @@ def test_a_worker_that_is_killed_is_made_up_for_by_the_next(
     run = started(tmp_path)
     victim = worker()
     victim.kill()
-    victim.communicate()
+    victim.wait()
     worker()
     assert isinstance(decided_and_awaited(tmp_path, *run), Completed)
     assert Books(tmp_path / "payments.db").payments() == [("7", 1250)]
