@@ -6,8 +6,9 @@ from pawl.runtime.agent.expiry import Expiry
 from pawl.runtime.agent.limits import Limited
 from pawl.runtime.agent.output_steps import OutputSteps
 from pawl.runtime.agent.recovery import Recovery
+from pawl.runtime.agent.retrying import Retrying
 from pawl.runtime.agent.stops import Stops
 
 
-class AgentInvocation(Recovery, Stops, Expiry, Limited, OutputSteps):
+class AgentInvocation(Recovery, Stops, Expiry, Retrying, Limited, OutputSteps):
     """One run as its machine sees it: `Facts`, and what each of its parts may do with them."""

@@ -17,6 +17,7 @@ from pawl.runtime.agent.payloads import (
     LlmFailed,
     LoadedContext,
 )
+from pawl.runtime.agent.redaction import shown_calls
 from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.commit import Commit, Written
@@ -30,9 +31,6 @@ from pawl.runtime.records.journal import JournalEntry, JournalKind
 from pawl.runtime.records.messages import Message, ModelAnswer
 from pawl.runtime.records.statuses import moved
 from pawl.runtime.records.tools import ErrorInfo
-
-MODEL_RETRIES = 2
-"""Further attempts of a model call whose provider says that nothing was done."""
 
 
 class Committing(Facts):
@@ -94,10 +92,6 @@ class Calls(Committing):
     def tool_call_pending(self, payload: LlmCompleted) -> bool:
         """The answer asks for tools."""
         return bool(payload.answer.calls)
-
-    def retry_left(self, payload: LlmFailed) -> bool:
-        """The provider says that nothing was done, and the agent still has retries."""
-        return payload.retry_safe and self.retries < MODEL_RETRIES
 
     # input and context --------------------------------------------------------------------------------------
 
@@ -181,7 +175,8 @@ class Calls(Committing):
         return self._with_answer(payload.llm_call_id, answer, self.draft), NOTHING
 
     def _with_answer(self, llm_call_id: str, answer: ModelAnswer, draft: ExecutionRecord) -> Self:
-        recorded = answer_entries(self.execution_id, llm_call_id, answer, self.now)
+        shown = shown_calls(self.agent, answer.calls)
+        recorded = answer_entries(self.execution_id, llm_call_id, answer, self.now, shown)
         return replace(
             self,
             call=None,
@@ -256,13 +251,6 @@ class Calls(Committing):
     def iterations_exhausted(self, payload: object) -> bool:
         """No model answer is left to this run."""
         return self.draft.iterations >= self.agent.max_iterations
-
-    # delays -------------------------------------------------------------------------------------------------
-
-    def llm_backoff(self) -> float:
-        """Seconds until the model is tried again: 1, 2, 4, …"""
-        doubled: float = 2.0 ** max(0, self.retries - 1)
-        return min(60.0, doubled)
 
 
 def _model_name(agent: Agent) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Literal, get_args
 
@@ -10,6 +9,8 @@ import attrs
 from typing_extensions import TypeVar
 
 from pawl.runtime.agent.output_type import OutputType, output_type_of
+from pawl.runtime.agent.retries import Retries
+from pawl.runtime.agent.settings import check_settings
 from pawl.runtime.agent.tool import NAME, Tool, as_tool
 from pawl.runtime.agent.usage import UsageLimits
 from pawl.runtime.llm.port import Provider, ToolSpec, check_model
@@ -46,6 +47,11 @@ class Agent(Generic[T_co]):
     int, …): the model is told its schema, an answer that does not fit goes back to it, and `Completed.value` is the
     value.
 
+    All times are in seconds. `model_timeout` bounds one model call; `retries` says when a failed one is made again.
+    `run_timeout` is how long a run may take, not counting what it waits for people; `start(…, timeout=…)` overrides
+    it. `approval_timeout` is how long a request for approval may wait. A run over one of these fails. `limits` bounds
+    what one run may use.
+
     Raises InvalidArguments, naming the place.
     """
 
@@ -66,6 +72,9 @@ class Agent(Generic[T_co]):
     stream_unfiltered: bool = False
     preparation_timeout: float = 60.0
     model_timeout: float | None = 600.0
+    run_timeout: float | None = None
+    approval_timeout: float | None = None
+    retries: Retries = Retries()  # noqa: RUF009 - frozen
     limits: UsageLimits | None = None
     specs: tuple[ToolSpec, ...] = attrs.field(init=False, repr=False)
     output: OutputType = attrs.field(init=False, repr=False)
@@ -104,9 +113,7 @@ def _check(agent: Agent[Any]) -> None:
         value, choices = getattr(agent, option), get_args(known)
         if value not in choices:
             raise InvalidArguments(f"{where}: {option}={value!r} is unknown; it is {' or '.join(map(repr, choices))}")
-    drain = agent.drain_timeout
-    if isinstance(drain, bool) or not isinstance(drain, int | float) or not math.isfinite(drain) or drain <= 0:
-        raise InvalidArguments(f"{where}: drain_timeout={drain!r} must be a number of seconds above 0")
+    check_settings(where, agent)
     _check_names(where, agent.tools)
 
 

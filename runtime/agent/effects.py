@@ -73,6 +73,16 @@ class CheckOutput:
 
 
 @attrs.frozen
+class RetryPlanned:
+    """A model call failed and is made again after `seconds`: its `failures`-th failure for this answer."""
+
+    llm_call_id: str
+    failures: int
+    seconds: float
+    error: str
+
+
+@attrs.frozen
 class Authorize:
     """Ask the tool's policy about one call, off the loop."""
 

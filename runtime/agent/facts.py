@@ -53,6 +53,7 @@ class Facts(BarrierSteps):
     unsaid: tuple[Message, ...] = ()
     call: str | None = None
     retries: int = 0
+    backoff: float = 0.0
     operations: frozenset[str] = frozenset()
     answer: ModelAnswer | None = None
     batch: Batch | None = None

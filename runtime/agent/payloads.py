@@ -63,12 +63,16 @@ class LlmCompleted:
 
 @attrs.frozen
 class LlmFailed:
-    """The call failed; `retry_safe` when the provider says that nothing was done."""
+    """The call failed; `retry_safe` when the provider says that nothing was done, and `retry_after` in how many
+    seconds it may be asked again. `chance`, in [0, 1), was drawn when this was made: the wait's jitter comes of it.
+    """
 
     llm_call_id: str
     revision: int
     error: ErrorInfo
     retry_safe: bool = False
+    retry_after: float | None = None
+    chance: float = 0.0
 
 
 @attrs.frozen
@@ -149,10 +153,9 @@ class Authorized:
 
 @attrs.frozen
 class Approval:
-    """A person's decision, applied to one call; `arguments` replace the call's own."""
+    """A person's decision, applied to one call; arguments that it edited are in the call's row already."""
 
     message: str = ""
-    arguments: dict[str, Any] | None = None
 
 
 @attrs.frozen

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import attrs
 
+from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.messages import Usage
 
 
 def _limit(_: object, field: attrs.Attribute[int | None], value: object) -> None:
     if value is not None and (type(value) is not int or value < 1):
-        raise ValueError(f"UsageLimits: {field.name}={value!r} must be a whole number from 1, or None for no limit")
+        raise InvalidArguments(
+            f"UsageLimits: {field.name}={value!r:.40} must be a whole number from 1, or None for no limit"
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -19,7 +22,7 @@ class UsageLimits:
 
     `input_tokens`, `output_tokens` and `total_tokens` are sums over the recorded model calls, `model_calls` counts the
     calls that were let go (retries and lost ones too), `tool_calls` the calls that model answers asked for. Raises
-    ValueError for a limit that is no whole number from 1.
+    InvalidArguments for a limit that is no whole number from 1.
     """
 
     input_tokens: int | None = attrs.field(default=None, validator=_limit)

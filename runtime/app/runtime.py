@@ -370,7 +370,7 @@ class Runtime:
             "moving": host.keeper.moving,
             "queued": len(host.keeper.inbox),
             "queue_deepest": host.keeper.inbox.deepest,
-            "dropped": dict(host.keeper.dropped),
+            "dropped": dict(host.keeper.counters.dropped),
             "listener_failures": self._listeners.failures,
         }
 

@@ -6,7 +6,6 @@ asked for by the enter action behind a committed barrier, so carrying effects ou
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -32,6 +31,7 @@ from pawl.runtime.agent.effects import (
     ReadAgain,
     ReadBack,
     Reopened,
+    RetryPlanned,
     RunProbe,
     RunTool,
     StopWork,
@@ -43,12 +43,15 @@ from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id,
 from pawl.runtime.barriers.rest import let_go
 from pawl.runtime.barriers.tool_outcome import ToolCommit
 from pawl.runtime.execution.checking import check_output
+from pawl.runtime.execution.deadlines import Deadlines, nearer
 from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide, ended
 from pawl.runtime.execution.lease import Lease
 from pawl.runtime.execution.listeners import Listeners
 from pawl.runtime.execution.load import transcript
+from pawl.runtime.execution.observed import Observer
 from pawl.runtime.execution.permit import Leave
 from pawl.runtime.execution.registry import Registry
+from pawl.runtime.execution.stats import Counters, count
 from pawl.runtime.execution.waiting import Waiting
 from pawl.runtime.execution.work import Permit, Post, Workshop
 from pawl.runtime.fsm.step import explain
@@ -63,8 +66,6 @@ from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import JournalEntry, JournalKind
 from pawl.runtime.store.answers import Answer, Unavailable, Uncertain
 from pawl.runtime.store.port import Operation, Store
-
-_log = logging.getLogger("pawl.execution")
 
 Trace = Callable[[str, Move], None]
 
@@ -99,11 +100,13 @@ class Keeper:
         self.outbox = Outbox(store, environment.wake, lambda: self.inbox.draining)
         self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(environment, self._handle, self.outbox.flush)
         self.read_again: Callable[[str], None] = _nobody
-        self.dropped: dict[str, int] = {}
+        self.counters = Counters()
+        self.observer = Observer(self.counters)
         self._provider, self._trace = provider, trace
         self._lives: dict[str, Live] = {}
         self._leaves: dict[str, Leave] = {}
         self._timers: dict[str, dict[tuple[str | None, str], Cancellable]] = {}
+        self._deadlines = Deadlines(environment, self._poster)
         self._workshop = Workshop(environment, deps)
 
     def live(self, execution_id: str) -> Live | None:
@@ -204,7 +207,7 @@ class Keeper:
         try:
             return decide(live, message)
         except Exception as error:
-            _log.exception("execution %s: the tables do not say what '%s' means", live.execution_id, message.event)
+            self.observer.broken(live, f"the tables do not say what '{message.event}' means here", error)
             closed = OutcomeUnknown(
                 f"execution {live.execution_id} is closed in this process, where an error inside was met: {error}; "
                 "`reload` reads the store again, and so does a new process"
@@ -214,6 +217,7 @@ class Keeper:
     def _follow(self, execution_id: str, decision: Decision) -> None:
         """Replace the live value, then carry out what was asked, in order."""
         self._lives[execution_id] = decision.live  # I8
+        self._deadlines.follow(decision.live)
         if decision.dropped is not None:
             self._count(decision.dropped)
         if self._trace is not None:
@@ -228,12 +232,12 @@ class Keeper:
         try:
             for move in moves:
                 trace(execution_id, move)
-        except Exception:
-            _log.exception("the trace raised and is not called any more")
+        except Exception as error:
+            self.observer.raised("the trace, which is not called any more,", error)
             self._trace = None
 
     def _count(self, event: str) -> None:
-        self.dropped[event] = self.dropped.get(event, 0) + 1
+        count(self.counters.dropped, event)
 
     # effects ------------------------------------------------------------------------------------------------
 
@@ -248,6 +252,7 @@ class Keeper:
                 provider = partial(self._provider, invocation.agent)
                 self._workshop.call_model(effect, provider, self._poster(live), self._permit(live))
             case RunTool(row, deadline):
+                deadline = nearer(deadline, invocation.record.deadline)
                 self._workshop.run_tool(row, deadline, invocation, self._poster(live), self._permit(live))
             case Authorize(row):
                 self._workshop.authorize(row, invocation, self._poster(live))
@@ -267,14 +272,19 @@ class Keeper:
                 if self.listeners.any:
                     self._announce(live, position, journal)
             case Emit(event):
+                self.observer.told(live, event)
                 self.listeners.tell(event)
+            case RetryPlanned():
+                self.observer.retrying(live, effect)
             case Begun():
+                self.observer.admitted(live)
                 self.registry.move(invocation.agent_id, Slot.ADMITTED)
                 self.waiting.begun(live.execution_id)
             case AtRest():
                 self._rest(live, effect)
             case Ended(rest, event, error):
                 self._forget(live)
+                self.observer.ended(live, rest, error)
                 self.registry.move(invocation.agent_id, Slot.RELEASE)
                 if event is not None:
                     self.listeners.tell(event)
@@ -285,6 +295,7 @@ class Keeper:
                 self.registry.move(invocation.agent_id, Slot.ADOPT)
                 self.registry.move(invocation.agent_id, Slot.ADMITTED)
             case Closed(error):
+                self.observer.closed(live)
                 self.registry.move(invocation.agent_id, Slot.CLOSE)
                 self.waiting.settle(live.execution_id, None, error)
             case _:
@@ -302,7 +313,7 @@ class Keeper:
 
     def _not_performed(self, live: Live, effect: object, error: Exception) -> None:
         """What cannot be carried out is an error inside of whoever asked for it; where nobody is left, of who waits."""
-        _log.exception("execution %s: an effect could not be carried out: %r", live.execution_id, effect)
+        self.observer.broken(live, f"the effect {type(effect).__name__} could not be carried out", error)
         post = self._poster(live)
         match effect:
             case _ if live.execution_id not in self._lives:
@@ -339,7 +350,10 @@ class Keeper:
         if live.invocation.ownership_is_lost(None):
             return post("superseded", BarrierAnswer(command.token, False), child, operation)
 
+        took = self.observer.submitted(command.barrier, self.environment.now)
+
         def answer(said: Answer[Any]) -> None:
+            took(said)
             event, payload = answered(said, command.token)
             post(event, payload, child, operation)
 
@@ -347,8 +361,10 @@ class Keeper:
 
     def _read_back(self, live: Live, command: Command) -> None:
         post, child = self._poster(live), self._child_of(command)
+        took = self.observer.submitted(None, self.environment.now)
 
         def answer(said: Answer[Any]) -> None:
+            took(said)
             event, payload = read(said, command.token)
             post(event, payload, child, operation_id(command.token, True))
 
@@ -390,6 +406,7 @@ class Keeper:
         """Ownership is released, then the event is delivered, then the handle settles. Nothing lives on."""
         invocation = live.invocation
         self._forget(live)
+        self.observer.at_rest(live, effect)
 
         def settled(_: object = None) -> None:  # I10
             self.registry.move(invocation.agent_id, Slot.REST)
@@ -405,6 +422,7 @@ class Keeper:
     def _forget(self, live: Live) -> None:
         self._lives.pop(live.execution_id, None)
         self._leaves.pop(live.session, None)
+        self._deadlines.forget(live.session)
         for timer in self._timers.pop(live.session, {}).values():
             timer.cancel()
 

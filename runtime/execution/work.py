@@ -18,6 +18,7 @@ from pawl.runtime.agent.effects import CallModel
 from pawl.runtime.agent.facts import error_info
 from pawl.runtime.agent.payloads import Authorized, LlmCompleted, LlmFailed, ProbeAnswer, ToolEnded
 from pawl.runtime.agent.probe import Found, read_probe
+from pawl.runtime.agent.retries import asked_to_wait
 from pawl.runtime.agent.tool import Tool
 from pawl.runtime.llm.port import Provider
 from pawl.runtime.llm.telling import told
@@ -80,14 +81,20 @@ class Workshop:
                     return post("llm_completed", LlmCompleted(name, revision, normal), None, name)
                 except Exception as malformed:  # MalformedModelAnswer, or the provider's own code
                     error = malformed
-            safe = isinstance(error, ModelError) and error.retry_safe
-            return post("llm_failed", LlmFailed(name, revision, _info(error), safe), None, name)
+            return post("llm_failed", self._failed(name, revision, error), None, name)
 
         def call() -> Any:
             model = provider()
             return model.complete(told(request, model))
 
         _Act(self, name, permit, True, call, ended).go()
+
+    def _failed(self, name: str, revision: int, error: BaseException | None) -> LlmFailed:
+        """A failure as its event has it: all that a retry's wait is made of is drawn here, not where it is decided."""
+        if not isinstance(error, ModelError):
+            return LlmFailed(name, revision, _info(error))
+        wait, chance = asked_to_wait(error), self._environment.random()
+        return LlmFailed(name, revision, _info(error), bool(error.retry_safe), wait, chance)
 
     # tools --------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import random
 import threading
 import time
 import uuid
@@ -35,6 +36,9 @@ class Environment(Protocol):
 
     def new_id(self) -> str:
         """A name that nothing else has, in any process."""
+
+    def random(self) -> float:
+        """A number from 0 to below 1, drawn evenly: for waits that are not to coincide."""
 
     def lease(self, owner_id: str, expires_at: float) -> Owner:
         """A lease of this process until `expires_at` (unix seconds)."""
@@ -74,6 +78,7 @@ class AsyncioEnvironment:
         self._thread = threading.get_ident()
         self._context = contextvars.copy_context()
         self._pool = OffloadPool(workers, backlog)
+        self._random = random.Random()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def now(self) -> float:
@@ -83,6 +88,10 @@ class AsyncioEnvironment:
     def new_id(self) -> str:
         """32 random hex digits."""
         return uuid.uuid4().hex
+
+    def random(self) -> float:
+        """From a generator of its own, which no `random.seed` of the application touches."""
+        return self._random.random()
 
     def lease(self, owner_id: str, expires_at: float) -> Owner:
         """Of this operating system process."""

@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
+from pawl.runtime.execution.lease import Lease
+from pawl.runtime.execution.watch import Watch
 from pawl.runtime.loop.environment import Cancellable
 from pawl.runtime.loop.pool import JobSkipped
 from pawl.runtime.records.agents import Owner
@@ -32,7 +34,8 @@ class SimulatedEnvironment:
     """What a Runtime needs of the world, on a VirtualLoop.
 
     `shuffle`, where given, delays results by some turns of the loop, so that they arrive in another order. `full`
-    makes the offload pool refuse with Backpressure.
+    makes the offload pool refuse with Backpressure. `leaps`: renewals of the lease and looks at the store are kept
+    apart as `upkeep`, which happens when time has passed, and for which time does not stop.
     """
 
     def __init__(
@@ -47,8 +50,11 @@ class SimulatedEnvironment:
         self._ids = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._takes = 0.0
+        self._random = random.Random(name)
         self.full = False
         self.closed = False
+        self.leaps = False
+        self.upkeep: list[Upkeep] = []
 
     def now(self) -> float:
         """Unix seconds of the virtual clock."""
@@ -58,6 +64,10 @@ class SimulatedEnvironment:
         """The process's name and a number."""
         self._ids += 1
         return f"{self._name}{self._ids:06d}"
+
+    def random(self) -> float:
+        """The same numbers in every run of the simulation, others in every process of it."""
+        return self._random.random()
 
     def lease(self, owner_id: str, expires_at: float) -> Owner:
         """Of this simulated process."""
@@ -73,7 +83,17 @@ class SimulatedEnvironment:
 
     def later(self, seconds: float, callback: Callable[[], None]) -> Cancellable:
         """On the virtual clock."""
+        if self.leaps and isinstance(getattr(callback, "__self__", None), Lease | Watch):
+            return Upkeep(self.upkeep, self._loop.time() + seconds, callback)
         return self._loop.call_later(seconds, callback)
+
+    def keep_up(self) -> bool:
+        """Let the upkeep happen that is due by now. False when none is."""
+        due = [one for one in self.upkeep if one.due <= self._loop.time()]
+        for one in due:
+            one.cancel()
+            self._loop.call_soon(one.callback)
+        return bool(due)
 
     def offload(self, body: Callable[[], T], done: Done[T]) -> SimulatedJob[T]:
         """Run `body` on the loop when its turn comes. Raises Backpressure, RuntimeClosed."""
@@ -134,6 +154,19 @@ class SimulatedEnvironment:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=1.0)
+
+
+class Upkeep:
+    """Something that is to happen at a time or later."""
+
+    def __init__(self, kept: list[Upkeep], due: float, callback: Callable[[], None]) -> None:
+        self._kept, self.due, self.callback = kept, due, callback
+        kept.append(self)
+
+    def cancel(self) -> None:
+        """Call it off."""
+        if self in self._kept:
+            self._kept.remove(self)
 
 
 class SimulatedJob(Generic[T]):
