@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pawl.runtime.agent.context import ToolContext
     from pawl.runtime.agent.definition import Agent
     from pawl.runtime.agent.probe import Found
+    from pawl.runtime.agent.redaction import Secret
     from pawl.runtime.agent.tool import Tool, tool
     from pawl.runtime.agent.usage import UsageLimits
     from pawl.runtime.app.agents import AgentHandle
@@ -147,6 +148,7 @@ __all__ = [
     "Runtime",
     "RuntimeClosed",
     "SchemaTooNew",
+    "Secret",
     "Session",
     "Snapshot",
     "SnapshotMismatch",
@@ -234,6 +236,7 @@ _EXPORTS = {
     "Runtime": "pawl.runtime.app.runtime",
     "RuntimeClosed": "pawl.runtime.records.errors",
     "SchemaTooNew": "pawl.runtime.records.errors",
+    "Secret": "pawl.runtime.agent.redaction",
     "Session": "pawl.runtime.fsm.session",
     "Snapshot": "pawl.runtime.fsm.snapshot",
     "SnapshotMismatch": "pawl.runtime.fsm.errors",

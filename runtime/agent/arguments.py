@@ -11,7 +11,8 @@ from typing import Any, Final
 import attrs
 
 from pawl.runtime.agent.context import ToolContext
-from pawl.runtime.agent.shapes import Mismatch, Shape, got
+from pawl.runtime.agent.redaction import redacts
+from pawl.runtime.agent.shapes import Mismatch, Shape, got, quietly
 from pawl.runtime.records.errors import InvalidArguments
 
 _DEEPEST: Final = 64
@@ -29,6 +30,10 @@ class Parameters:
     tool: str
     shape: Shape
     context: str | None = None
+    redacts: bool = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "redacts", redacts(self.shape))
 
     def validate(self, raw_json: str) -> dict[str, Any]:
         """Canonical JSON arguments from model text; empty text is an empty object. Raises InvalidArguments."""
@@ -53,6 +58,12 @@ class Parameters:
         return values if self.context is None else {**values, self.context: context}
 
     def _read(self, arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        if not self.redacts:
+            return self._read_object(arguments)
+        with quietly(True):
+            return self._read_object(arguments)
+
+    def _read_object(self, arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         if type(arguments) is not dict:
             raise Mismatch(f"the arguments must be a JSON object, got {got(arguments)}")
         return self.shape.read(arguments, "")

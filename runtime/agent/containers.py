@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import attrs
 
-from pawl.runtime.agent.shapes import DescribedShape, Mismatch, Read, Shape, refuse
+from pawl.runtime.agent.shapes import DescribedShape, Mismatch, Read, Shape, is_quiet, refuse
+from pawl.runtime.agent.spoken import said
 from pawl.runtime.records.canonical import canonical
 
 REQUIRED: Final = object()
@@ -188,7 +189,11 @@ class RecordShape:
         try:
             return self.make(**values)
         except Exception as error:  # a validator of the user's class: its words are the problem
-            raise Mismatch(f"{path or 'arguments'}: {error or type(error).__name__}") from error
+            where = path or "arguments"
+            if not is_quiet():
+                raise Mismatch(f"{where}: {said(error) or type(error).__name__}") from error
+            problem = Mismatch(f"{where}: not accepted ({type(error).__name__})")
+        raise problem  # without its cause, whose words may quote what is redacted
 
     def _unknown(self, name: str, path: str) -> str:
         known = [field.name for field in self.fields]

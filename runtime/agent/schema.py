@@ -16,6 +16,7 @@ import attrs
 from pawl.runtime.agent.containers import OPEN, REQUIRED, DictShape, Field, ListShape, RecordShape, TupleShape
 from pawl.runtime.agent.docstring import describe
 from pawl.runtime.agent.hints import resolve_fields
+from pawl.runtime.agent.redaction import is_secret
 from pawl.runtime.agent.results import to_json
 from pawl.runtime.agent.shapes import (
     BOOLEAN,
@@ -28,6 +29,7 @@ from pawl.runtime.agent.shapes import (
     IntegerShape,
     Mismatch,
     NumberShape,
+    SecretShape,
     Shape,
     UnionShape,
 )
@@ -127,6 +129,8 @@ def _plain(hint: Any) -> Any:
 
 def _annotated(inner: Any, metadata: tuple[Any, ...], scope: Scope) -> Shape:
     shape = shape_of(inner, scope)
+    if any(map(is_secret, metadata)):
+        shape = SecretShape(shape)
     texts = [text for text in map(_description, metadata) if text]
     for mark in metadata:
         parts = getattr(mark, "metadata", ())  # pydantic's Field keeps its constraints there

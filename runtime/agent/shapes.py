@@ -12,7 +12,9 @@ import datetime
 import decimal
 import pathlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
@@ -46,10 +48,30 @@ class Shape(Protocol):
         ...
 
 
+_QUIET: Final[ContextVar[bool]] = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietly(quiet: bool) -> Iterator[None]:
+    """Let no problem that is found inside quote a value: a secret may have been given in another's place."""
+    before = _QUIET.set(quiet)
+    try:
+        yield
+    finally:
+        _QUIET.reset(before)
+
+
+def is_quiet() -> bool:
+    """Whether problems may not quote values."""
+    return _QUIET.get()
+
+
 def got(value: Any) -> str:
-    """A JSON value in words, cut short."""
+    """A JSON value in words, cut short; its kind alone where values may not be quoted."""
     if value is None:
         return "null"
+    if _QUIET.get() and isinstance(value, bool | str | int | float):
+        return {bool: "true or false", str: "text"}.get(type(value), "a number")
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -263,11 +285,10 @@ class UnionShape:
 
 
 @attrs.frozen
-class DescribedShape:
-    """A shape with words for people and models (`Annotated[int, "in cents"]`)."""
+class WrappedShape:
+    """A shape with something added to it; by itself it is that shape."""
 
     shape: Shape
-    description: str
 
     @property
     def says(self) -> str:
@@ -275,9 +296,47 @@ class DescribedShape:
         return self.shape.says
 
     def schema(self) -> dict[str, Any]:
-        """Add the description."""
-        return self.shape.schema() | {"description": self.description}
+        """Say what the shape says."""
+        return self.shape.schema()
 
     def read(self, value: Any, path: str) -> Read:
         """Take what the shape takes."""
         return self.shape.read(value, path)
+
+
+@attrs.frozen
+class DescribedShape(WrappedShape):
+    """A shape with words for people and models (`Annotated[int, "in cents"]`)."""
+
+    description: str
+
+    def schema(self) -> dict[str, Any]:
+        """Add the description."""
+        return self.shape.schema() | {"description": self.description}
+
+
+@attrs.frozen
+class SecretShape(WrappedShape):
+    """A shape whose values nobody but the tool may see. Where there is one, values are read `quietly`."""
+
+
+class Reference:
+    """A named shape that stands inside of itself; its `target` is given when that is made."""
+
+    target: Shape
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def says(self) -> str:
+        """Name it: its own words would have no end."""
+        return f"a {self.name}"
+
+    def schema(self) -> dict[str, Any]:
+        """Refer to the definition beside the whole schema."""
+        return {"$ref": f"#/$defs/{self.name}"}
+
+    def read(self, value: Any, path: str) -> Read:
+        """Take what the target takes."""
+        return self.target.read(value, path)

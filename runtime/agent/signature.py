@@ -13,6 +13,7 @@ from pawl.runtime.agent.containers import REQUIRED, Field, RecordShape
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.docstring import describe
 from pawl.runtime.agent.hints import annotated, local_names, resolve
+from pawl.runtime.agent.redaction import with_secrets
 from pawl.runtime.agent.schema import Scope, default_of, shape_of
 from pawl.runtime.records.errors import InvalidArguments
 
@@ -23,8 +24,8 @@ _REFUSED: Final[dict[Any, str]] = {
 }
 
 
-def parameters_of(function: Callable[..., Any], tool: str) -> tuple[Parameters, str]:
-    """What `function` takes from a model, and what its docstring says.
+def parameters_of(function: Callable[..., Any], tool: str, redact: object = ()) -> tuple[Parameters, str]:
+    """What `function` takes from a model, without showing what `redact` names, and what its docstring says.
 
     Raises InvalidArguments for a signature that a model cannot fill.
     """
@@ -47,7 +48,7 @@ def parameters_of(function: Callable[..., Any], tool: str) -> tuple[Parameters, 
             fields.append(_field(parameter, hint, about, Scope(where, names)))
     if len(contexts) > 1:
         raise InvalidArguments(f"tool {tool}: both {' and '.join(contexts)} are a ToolContext; take it once")
-    shape = RecordShape(tuple(fields), noun="argument")
+    shape = with_secrets(RecordShape(tuple(fields), noun="argument"), redact, f"tool {tool}")
     return Parameters(tool, shape, contexts[0] if contexts else None), summary
 
 

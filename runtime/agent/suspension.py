@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import attrs
 
@@ -13,15 +13,17 @@ from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.payloads import Approval, Decided
 from pawl.runtime.agent.tool_batch import ToolBatch
 from pawl.runtime.barriers.answers import BarrierAnswer
+from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, undecided
+from pawl.runtime.barriers.edits import bound, recorded, unchecked
 from pawl.runtime.records.approvals import ApprovalItem, ApprovalRequest, Verdict
-from pawl.runtime.records.canonical import canonical, digest
+from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.ids import request_id
 from pawl.runtime.records.journal import JournalKind
 from pawl.runtime.records.rests import Suspended
-from pawl.runtime.records.tools import ErrorInfo
+from pawl.runtime.records.tools import ErrorInfo, ToolRow
 
 
 class Approvals(ToolBatch):
@@ -65,13 +67,12 @@ class Approvals(ToolBatch):
     @staticmethod
     def _item(child: ChildFact) -> ApprovalItem:
         row = child.row
-        arguments = row.arguments or {}
         return ApprovalItem(
             tool_call_id=row.tool_call_id,
             tool_invocation_id=row.tool_invocation_id,
             tool=row.tool,
-            arguments=arguments,
-            digest=digest(canonical([row.tool_invocation_id, arguments])),
+            arguments=row.shown,
+            digest=bound(row),
             reason=row.message,
         )
 
@@ -120,7 +121,7 @@ class Approvals(ToolBatch):
     def prepare_approval(self, payload: object) -> tuple[Self, Effects]:
         """The decisions, single use, with receipts. While an item is undecided the agent is let go again."""
         assert self.deciding is not None
-        decisions = self.deciding.decisions
+        decisions, edited = recorded(self.deciding.decisions, self._rows(), self._fit)
         decided = replace(self.draft, decisions=(*self.draft.decisions, *decisions))
         done = fully_decided(decided)
         context, command = self.drafted(
@@ -133,6 +134,7 @@ class Approvals(ToolBatch):
             command,
             journal=(*self.journal, approval_entry(self.record, decisions, self.now)),
             receipts=receipts(self.record, decisions, self.now),
+            tools=edited,
             awaiting=None if done else "approval",
             release=not done,
             bump=True,
@@ -140,8 +142,24 @@ class Approvals(ToolBatch):
         return context.opened(command, deciding=None), NOTHING
 
     def apply_approval(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
-        """The decisions are on record and final."""
-        return self.applied(payload)
+        """The decisions are on record and final, edited arguments in the rows of their calls."""
+        assert self.barrier is not None
+        command = self.barrier.command
+        assert isinstance(command, Commit)
+        context, effects = self.applied(payload)
+        batch = context.batch
+        for row in command.tools:
+            batch = batch.with_row(row, None) if batch is not None else None
+        return replace(context, batch=batch), effects
+
+    def _fit(self, row: ToolRow, edit: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Edited arguments as the tool takes them; they were checked before, by the definition that is here."""
+        tool = self.agent.tool(row.tool)
+        try:
+            arguments = tool.validate_value(edit) if tool is not None else None
+        except InvalidArguments:
+            arguments = None
+        return unchecked(row, edit) if tool is None or arguments is None else (arguments, tool.redacted(arguments))
 
     def apply_decisions(self, payload: object) -> tuple[Self, Effects]:
         """Tell each child; where a rejection ends the run, the others and the authorized siblings are cancelled."""
@@ -161,6 +179,6 @@ class Approvals(ToolBatch):
             elif ends:
                 told.append(Tell(name, "cancel"))
             elif decision is not None and child.rank is Rank.AWAITING:
-                told.append(Tell(name, "approve", Approval(decision.message, decision.edit)))
+                told.append(Tell(name, "approve", Approval(decision.message)))
         batch = self.batch.ranked(Rank.DECIDING, *(tell.tool_invocation_id for tell in told))
         return replace(self, batch=batch), tuple(told)

@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, cast, get_args, overload
 
 import attrs
@@ -14,6 +14,7 @@ import attrs
 from pawl.runtime.agent.approval import Approval, ApprovalRule, approval_of, is_async
 from pawl.runtime.agent.arguments import Parameters
 from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.redaction import secret_places
 from pawl.runtime.agent.results import MAX_RESULT_BYTES, result_text
 from pawl.runtime.agent.signature import parameters_of
 from pawl.runtime.llm.port import ToolSpec
@@ -72,6 +73,15 @@ class Tool(Generic[P, R]):
         """The same for arguments given as Python data, such as edited ones. Raises InvalidArguments."""
         return self.parameters.validate_value(arguments)
 
+    @property
+    def redacts(self) -> bool:
+        """Whether people must not see some of its arguments."""
+        return self.parameters.redacts
+
+    def redacted(self, arguments: dict[str, Any]) -> tuple[str, ...]:
+        """The places in validated arguments whose values people must not see, as JSON pointers."""
+        return secret_places(self.parameters.shape, arguments) if self.redacts else ()
+
     def bind(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
         """Keyword arguments for `function`: values of the annotated types, and `context` where it is wanted.
 
@@ -100,6 +110,7 @@ def tool(
     on_error: OnError = ...,
     timeout: float | None = ...,
     max_result_bytes: int = ...,
+    redact: Iterable[str] = ...,
 ) -> Tool[P, R]: ...
 
 
@@ -114,6 +125,7 @@ def tool(
     on_error: OnError = ...,
     timeout: float | None = ...,
     max_result_bytes: int = ...,
+    redact: Iterable[str] = ...,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
 
@@ -129,6 +141,7 @@ def tool(
     on_error: OnError = "tell_model",
     timeout: float | None = None,
     max_result_bytes: int = MAX_RESULT_BYTES,
+    redact: Iterable[str] = (),
 ) -> Any:
     """Make a tool of a function, `async` or not; of a bound method, a closure or an object with `__call__`.
 
@@ -141,6 +154,8 @@ def tool(
       function (`async` or not) of the idempotency key that returns Found(result), "absent" or "unknown".
     * `on_error`: "tell_model" (default) or "fail" the run.
     * `timeout`: seconds until the body is asked to stop. `max_result_bytes`: limit of the result's text.
+    * `redact`: paths of arguments whose values people must not see, such as `["card", "address.zip"]`; so does
+      `Annotated[str, Secret]`. The body, the policy and the model get the real ones.
 
     A parameter annotated with ToolContext is given the context and is hidden from the model. Raises InvalidArguments
     for a signature that a model cannot fill or an option that makes no sense.
@@ -149,7 +164,7 @@ def tool(
     def decorate(function: Callable[..., Any]) -> Tool[..., Any]:
         chosen = _name(function) if name is None else _good_name(name)
         _check_callable(function, chosen)
-        parameters, summary = parameters_of(function, chosen)
+        parameters, summary = parameters_of(function, chosen, redact)
         return make_tool(
             function,
             parameters,

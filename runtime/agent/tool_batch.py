@@ -12,6 +12,7 @@ from pawl.runtime.agent.calls import Committing
 from pawl.runtime.agent.effects import Spawn, Tell
 from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.payloads import ChildNews, Dispatch
+from pawl.runtime.agent.redaction import places_of
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.ids import idempotency_key, tool_invocation_id
@@ -70,6 +71,7 @@ class ToolBatch(Committing):
             policy=tool.recovery if tool is not None else "ask",
             idempotency_key=idempotency_key(self.execution_id, llm_call_id, call.id),
             status=ToolStatus.NEW,
+            redacted=places_of(self.agent, call),
         )
         return ChildFact(row, Rank.NEW, tells_model=self._tells_model(call.name))
 

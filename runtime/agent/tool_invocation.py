@@ -93,7 +93,7 @@ class ToolInvocation(BarrierSteps):
             arguments = tool.validate(self.row.raw_arguments)
         except InvalidArguments as error:
             return self._answer(f"error: invalid arguments: {error}"), NOTHING
-        return self.with_row(arguments=arguments), NOTHING
+        return self.with_row(arguments=arguments, redacted=tool.redacted(arguments)), NOTHING
 
     def _answer(self, text: str) -> Self:
         body = text.encode(errors="backslashreplace").decode()
@@ -123,9 +123,8 @@ class ToolInvocation(BarrierSteps):
         return replace(self.with_row(error=error_info(payload), output=None), body=None), NOTHING
 
     def take_approval(self, payload: Approval) -> tuple[Self, Effects]:
-        """A person's answer; edited arguments replace the model's."""
-        arguments = payload.arguments if payload.arguments is not None else self.row.arguments
-        return self.with_row(message=payload.message, arguments=arguments), NOTHING
+        """A person's answer; arguments that it edited are in the row already, written with the decision."""
+        return self.with_row(message=payload.message), NOTHING
 
     # execution ----------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from pawl.runtime.app.execution import next_rest
 from pawl.runtime.app.words import Turns, check_text
 from pawl.runtime.barriers import hostless
 from pawl.runtime.barriers.decide import receipts, to_commit
+from pawl.runtime.barriers.edits import asked_about, with_real_values
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.output import ended
 from pawl.runtime.records.approvals import Decision, Receipt, Verdict
@@ -29,6 +30,7 @@ from pawl.runtime.records.errors import (
 )
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.rests import Rest
+from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.port import Operation, Transaction
 
 Items = Mapping[str, "bool | Decision"]
@@ -42,6 +44,7 @@ _LOOKS, _LOOK = 10, 0.1
 class _Found:
     record: ExecutionRecord
     receipts: tuple[Receipt, ...]
+    rows: tuple[ToolRow, ...]
 
 
 class Answers:
@@ -71,7 +74,7 @@ class Answers:
         while True:
             found = await self._host.read(_request(request_id))
             decisions = said(found)
-            if not to_commit(found.record, request_id, decisions, found.receipts):
+            if not to_commit(found.record, request_id, decisions, found.receipts, found.rows):
                 return None
             if self._host.keeper.live(execution_id) is None:
                 return await self._commit(found.record, request_id, decisions)
@@ -124,7 +127,8 @@ class Answers:
             assert now is not None
             if now.status != "suspended" or now.request is None or now.request.id != request_id:
                 raise NotSuspended(f"execution {now.execution_id} is {now.status} and waits for no decision of these")
-            fresh = to_commit(now, request_id, decisions, receipts(now, now.decisions, now.updated_at))
+            rows = [stored.row for stored in found.tools]
+            fresh = to_commit(now, request_id, decisions, receipts(now, now.decisions, now.updated_at), rows)
             if not fresh:
                 raise NotSuspended(f"execution {now.execution_id} got the same decision from somebody else")
             return Decided(request_id, now.revision, fresh)
@@ -160,7 +164,7 @@ def _request(request_id: str) -> Operation[_Found]:
             record = tx.executions.get(earlier[0].execution_id)
         if record is None:
             raise StaleRequest(f"there is no pending request {request_id!r}; look up the current one and decide that")
-        return _Found(record, earlier)
+        return _Found(record, earlier, asked_about(tx, record, request_id))
 
     return read
 
@@ -181,7 +185,7 @@ def _decisions(
         else:
             names = [receipt.decision.tool_call_id for receipt in found.receipts]
         items = dict.fromkeys(names, bool(approve))
-    return tuple(_decision(name, said, message) for name, said in items.items())
+    return with_real_values([_decision(name, said, message) for name, said in items.items()], found.rows)
 
 
 def _decision(name: str, said: bool | Decision, message: str) -> Decision:

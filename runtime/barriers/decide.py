@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import attrs
 
+from pawl.runtime.barriers.edits import bound, is_same
 from pawl.runtime.records.approvals import Decision, Receipt, Verdict
 from pawl.runtime.records.canonical import canonical, digest
 from pawl.runtime.records.errors import AlreadyDecided, InvalidArguments, StaleRequest
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalEntry, JournalKind
+from pawl.runtime.records.tools import ToolRow
 
 
 def undecided(record: ExecutionRecord) -> tuple[str, ...]:
@@ -54,21 +56,31 @@ def _plain(decision: Decision) -> dict[str, object]:
 
 
 def to_commit(
-    record: ExecutionRecord, request_id: str, decisions: Sequence[Decision], earlier: Sequence[Receipt]
+    record: ExecutionRecord,
+    request_id: str,
+    decisions: Sequence[Decision],
+    earlier: Sequence[Receipt],
+    rows: Sequence[ToolRow],
 ) -> tuple[Decision, ...]:
-    """The decisions that are not on record yet.
+    """The decisions that are not on record yet; `rows` are those of the calls that the request asks about.
 
     The same decision again is not new; a different one raises AlreadyDecided. Raises StaleRequest when `request_id`
-    is not the pending request and knows no receipts, InvalidArguments for an item that the request does not have.
+    is not the pending request and knows no receipts, or when the arguments of a call are not those that were asked
+    about; InvalidArguments for an item that the request does not have.
     """
+    calls = {row.tool_call_id: row for row in rows}
     known = {receipt.decision.tool_call_id: receipt.decision for receipt in earlier}
     fresh: dict[str, Decision] = {}
     for decision in decisions:
-        before = known.get(decision.tool_call_id) or fresh.get(decision.tool_call_id)
+        name = decision.tool_call_id
+        before = known.get(name)
         if before is None:
-            fresh[decision.tool_call_id] = decision
-        elif (before.verdict, before.edit) != (decision.verdict, decision.edit):
-            raise AlreadyDecided(decision.tool_call_id, str(before.verdict))
+            again = fresh.setdefault(name, decision)
+            same = (again.verdict, again.edit) == (decision.verdict, decision.edit)
+        else:
+            again, same = before, is_same(before, decision, calls.get(name))
+        if not same:
+            raise AlreadyDecided(name, str(again.verdict))
     if not fresh:
         return ()
     if record.request is None or record.request.id != request_id:
@@ -76,8 +88,10 @@ def to_commit(
             f"request {request_id} is not the pending request of execution {record.execution_id}; "
             "look up the current one and decide that"
         )
-    items = {item.tool_call_id for item in record.request.items}
+    items = {item.tool_call_id: item for item in record.request.items}
     for name in fresh:
         if name not in items:
             raise InvalidArguments(f"request {request_id} has no item {name!r}; it has {', '.join(sorted(items))}")
+        if name in calls and bound(calls[name]) != items[name].digest:
+            raise StaleRequest(f"the arguments of call {name!r} are not those that request {request_id} asks about")
     return tuple(fresh.values())

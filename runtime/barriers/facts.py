@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
-from pawl.runtime.records.messages import ModelAnswer
+from pawl.runtime.records.messages import ModelAnswer, ToolCall
 
 
 def call_entry(execution_id: str, llm_call_id: str, status: str, now: float, **meta: Any) -> JournalEntry:
@@ -16,12 +17,22 @@ def call_entry(execution_id: str, llm_call_id: str, status: str, now: float, **m
     return JournalEntry(JournalKind.LLM_CALL_RECORDED, execution_id, now, None, facts)
 
 
-def answer_entries(execution_id: str, llm_call_id: str, answer: ModelAnswer, now: float) -> list[JournalEntry]:
-    """A recorded answer: the call with its usage, and the message. Raises UnicodeEncodeError."""
+def answer_entries(
+    execution_id: str, llm_call_id: str, answer: ModelAnswer, now: float, shown: Sequence[str]
+) -> list[JournalEntry]:
+    """A recorded answer: the call with its usage, and the message. Raises UnicodeEncodeError.
+
+    `shown` are the arguments of each call as people may see them: the record keeps those too where they are others.
+    """
     usage = attrs.asdict(answer.usage)
-    calls = [attrs.asdict(call) for call in answer.calls]
+    calls = [_call(call, text) for call, text in zip(answer.calls, shown, strict=True)]
     meta = {"llm_call_id": llm_call_id, "calls": calls}
     return [
         call_entry(execution_id, llm_call_id, "completed", now, usage=usage, model=answer.model),
         JournalEntry(JournalKind.ASSISTANT_MESSAGE, execution_id, now, Content.of(answer.text), meta),
     ]
+
+
+def _call(call: ToolCall, shown: str) -> dict[str, str]:
+    said = {"id": call.id, "name": call.name, "arguments": call.arguments}
+    return said if shown == call.arguments else {**said, "shown": shown}

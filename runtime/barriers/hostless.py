@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pawl.runtime.barriers.claim import IsDead, existing
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, to_commit
+from pawl.runtime.barriers.edits import asked_about, recorded, unchecked, with_real_values
 from pawl.runtime.barriers.facts import answer_entries, call_entry
 from pawl.runtime.barriers.resolve import MODEL, Performed, resolve_model, resolve_tool, subjects
 from pawl.runtime.records.agents import Authority
@@ -16,6 +17,7 @@ from pawl.runtime.records.executions import ExecutionRecord, StopIntent
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.messages import ModelAnswer
+from pawl.runtime.records.redaction import REDACTED
 from pawl.runtime.records.statuses import TERMINAL, moved
 from pawl.runtime.records.tools import ErrorInfo, ToolRow
 from pawl.runtime.store.ownership import claim
@@ -55,11 +57,13 @@ def decide(
     def run(tx: Transaction) -> tuple[Receipt, ...]:
         record = existing(tx, execution_id)
         earlier = tuple(tx.decisions.of_request(request_id))
-        fresh = to_commit(record, request_id, decisions, earlier)
+        rows = asked_about(tx, record, request_id)
+        fresh = to_commit(record, request_id, with_real_values(decisions, rows), earlier, rows)
         if not fresh:
             return earlier
         if record.status != "suspended":
             raise NotSuspended(f"execution {execution_id} is {record.status} and waits for no decision")
+        fresh, edited = recorded(fresh, rows, unchecked)
         written = receipts(record, fresh, now)
         decided = replace(record, decisions=(*record.decisions, *fresh))
         done = fully_decided(decided)
@@ -77,7 +81,7 @@ def decide(
             now=now,
             is_dead=is_dead,
         )
-        replace(command, receipts=written, awaiting=None if done else "approval").run(tx)
+        replace(command, receipts=written, tools=edited, awaiting=None if done else "approval").run(tx)
         return (*earlier, *written)
 
     return run
@@ -112,8 +116,11 @@ def resolve(
         after = replace(record, status=moved(record.status, "proceed"), phase="recovering")
         if subject == MODEL:
             if outcome == "succeeded":
-                journal[:0] = answer_entries(execution_id, str(record.llm_call_id), answer or ModelAnswer(), now)
-                usage = after.usage + (answer or ModelAnswer()).usage
+                said = answer or ModelAnswer()
+                # Which arguments may be shown only the tools know, and their code is not here.
+                shown = [REDACTED] * len(said.calls)
+                journal[:0] = answer_entries(execution_id, str(record.llm_call_id), said, now, shown)
+                usage = after.usage + said.usage
                 after = replace(after, iterations=after.iterations + 1, lost_calls=0, usage=usage)
             elif outcome == "failed":
                 journal.insert(0, call_entry(execution_id, str(record.llm_call_id), "failed", now))

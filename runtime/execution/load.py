@@ -34,7 +34,8 @@ def messages(records: Sequence[JournalRecord]) -> tuple[Message, ...]:
             case JournalKind.EXTERNAL_MESSAGE | JournalKind.CORRECTION:
                 said.append(Message("user", text))
             case JournalKind.ASSISTANT_MESSAGE:
-                calls = tuple(ToolCall(**call) for call in record.meta.get("calls", ()))
+                said_calls = record.meta.get("calls", ())
+                calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in said_calls)
                 said.append(Message("assistant", text, calls))
             case JournalKind.TOOL_MESSAGE:
                 said.append(Message("tool", text, tool_call_id=record.meta["tool_call_id"]))

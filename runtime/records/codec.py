@@ -48,7 +48,7 @@ RECORDS: Final[dict[type[Any], tuple[str, int]]] = {
     StoredAnswer: ("stored_answer", 1),
     ToolCall: ("tool_call", 1),
     ToolOutcome: ("tool_outcome", 1),
-    ToolRow: ("tool", 1),
+    ToolRow: ("tool", 2),
     Usage: ("usage", 1),
 }
 """What can stand alone in the store: name and version of each record type. A changed field list is a new version."""

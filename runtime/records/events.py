@@ -36,6 +36,11 @@ class Event:
     cursor: int | None = None
 
 
+def shown_call(call: dict[str, str]) -> dict[str, str]:
+    """A call of a journal record as people may see it: with the `shown` arguments, where there are others."""
+    return {"id": call["id"], "name": call["name"], "arguments": call.get("shown", call["arguments"])}
+
+
 def durable_events(
     kind: JournalKind, agent_id: str, execution_id: str, position: int, body: str | None, meta: dict[str, Any]
 ) -> list[Event]:
@@ -46,7 +51,7 @@ def durable_events(
 
     match kind:
         case JournalKind.ASSISTANT_MESSAGE:
-            return [event(EventKind.TOOL_CALL, **call) for call in meta.get("calls", ())]
+            return [event(EventKind.TOOL_CALL, **shown_call(call)) for call in meta.get("calls", ())]
         case JournalKind.TOOL_RESULT:
             return [event(EventKind.TOOL_RESULT, text=body, **meta)]
         case JournalKind.APPROVAL_REQUIRED:

@@ -40,6 +40,11 @@ MESSAGE_KINDS = (
 """The kinds that are messages of the transcript."""
 
 
+def _without_calls(meta: dict[str, Any]) -> str:
+    """Arguments of calls are not for logs: they may be redacted elsewhere."""
+    return repr({name: value for name, value in meta.items() if name != "calls"})
+
+
 @attrs.frozen
 class Content:
     """A body, stored once under its digest."""
@@ -61,7 +66,7 @@ class JournalEntry:
     execution_id: str
     at: float
     content: Content | None = None
-    meta: dict[str, Any] = attrs.Factory(dict)
+    meta: dict[str, Any] = attrs.field(factory=dict, repr=_without_calls)
 
 
 @attrs.frozen
@@ -73,4 +78,4 @@ class JournalRecord:
     execution_id: str
     at: float
     body: str | None
-    meta: dict[str, Any]
+    meta: dict[str, Any] = attrs.field(repr=_without_calls)

@@ -11,11 +11,11 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 @attrs.frozen
 class ToolCall:
-    """One call that a model asks for; `arguments` is the raw JSON text it wrote."""
+    """One call that a model asks for; `arguments` is the raw JSON text it wrote, with what is redacted elsewhere."""
 
     id: str
     name: str
-    arguments: str
+    arguments: str = attrs.field(repr=False)
 
 
 @attrs.frozen

@@ -99,7 +99,7 @@ def unresolved_tool(row: ToolRow) -> Unresolved:
     return Unresolved(
         subject=row.tool_call_id,
         tool=row.tool,
-        arguments=row.raw_arguments,
+        arguments=row.shown_raw,
         idempotency_key=row.idempotency_key,
         attempt=row.attempt,
     )

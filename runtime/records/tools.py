@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import attrs
 
+from pawl.runtime.records.redaction import hidden, hidden_text
+
 RecoveryPolicy = Literal["ask", "replay", "probe"]
 
 REPLAYS = 3
@@ -53,7 +55,8 @@ class ToolRow:
     """The durable row of one tool call. `attempt` counts dispatches; `token` is that of its last outcome commit.
 
     `arguments` are the validated, canonical ones, `raw_arguments` what the model wrote. `message` is what a
-    rejection said. `output` is the digest of the result text.
+    rejection said. `output` is the digest of the result text. `redacted` are the places (JSON pointers) in both that
+    people are not shown; the row itself has the real values, because it is what the body is called with.
     """
 
     tool_invocation_id: str
@@ -62,8 +65,8 @@ class ToolRow:
     tool_call_id: str
     index: int
     tool: str
-    raw_arguments: str
-    arguments: dict[str, Any] | None
+    raw_arguments: str = attrs.field(repr=False)
+    arguments: dict[str, Any] | None = attrs.field(repr=False)
     policy: RecoveryPolicy
     idempotency_key: str
     status: ToolStatus
@@ -73,6 +76,17 @@ class ToolRow:
     error: ErrorInfo | None = None
     message: str = ""
     duration: float = 0.0
+    redacted: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The arguments as people may see them."""
+        return hidden(self.arguments or {}, self.redacted)
+
+    @property
+    def shown_raw(self) -> str:
+        """What the model wrote, as people may see it."""
+        return hidden_text(self.raw_arguments, self.redacted)
 
     @property
     def repeatable(self) -> bool:

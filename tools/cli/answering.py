@@ -89,7 +89,7 @@ def _tell_decided(found: Snapshot, receipts: Sequence[Receipt], where: Where) ->
     for receipt in receipts:
         decision = receipt.decision
         row = calls.get(decision.tool_call_id)
-        arguments = decision.edit if decision.edit is not None else row.arguments if row is not None else None
+        arguments = decision.edit if decision.edit is not None else row.shown if row is not None else None
         call = f" {printable(row.tool)} {compact(arguments)}" if row is not None else ""
         line = f"{decision.verdict:<9} {printable(decision.tool_call_id)}{call}  at {moment(receipt.decided_at)}"
         out(line, "green" if decision.verdict is Verdict.APPROVED else "red")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pawl.generated.agent_invocation import MACHINE
+from pawl.runtime.records.events import shown_call
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.tools import StoredTool
 from pawl.tools.cli import finding, rests
@@ -83,7 +84,7 @@ def tool_words(stored: StoredTool, verdict: str | None = None) -> str:
     A `verdict` on the pending request comes before the row, which is written when the call is let go.
     """
     row = stored.row
-    arguments = compact(row.arguments) if row.arguments is not None else printable(row.raw_arguments)
+    arguments = compact(row.shown) if row.arguments is not None else printable(row.shown_raw)
     ran = f", {span(row.duration)}" if row.duration else ""
     say = error_words(plain(row.error)) if row.error is not None else excerpt(stored.body or row.message)
     status = f"{row.status}, {verdict}" if verdict is not None else row.status
@@ -220,7 +221,7 @@ def as_data(found: Snapshot) -> dict[str, Any]:
         "rest": rests.as_data(found.rest) if found.rest is not None else None,
         "request": plain(record.request) if record.request is not None else None,
         "decisions": [plain(decision) for decision in record.decisions],
-        "tools": [plain(stored.row) | {"result": stored.body} for stored in found.tools],
+        "tools": [_row_data(stored) for stored in found.tools],
         "journal": [_entry_data(step, entry) for step in _steps(found) for entry in step.entries],
     }
 
@@ -233,5 +234,18 @@ def _entry_data(step: Step, entry: JournalRecord) -> dict[str, Any]:
         "at": entry.at,
         "kind": entry.kind,
         "body": entry.body,
-        "meta": entry.meta,
+        "meta": _meta(entry),
     }
+
+
+def _meta(entry: JournalRecord) -> dict[str, Any]:
+    calls = entry.meta.get("calls")
+    if entry.kind is not JournalKind.ASSISTANT_MESSAGE or calls is None:
+        return entry.meta
+    return {**entry.meta, "calls": [shown_call(call) for call in calls]}
+
+
+def _row_data(stored: StoredTool) -> dict[str, Any]:
+    row = stored.row
+    arguments = row.shown if row.arguments is not None else None
+    return plain(row) | {"arguments": arguments, "raw_arguments": row.shown_raw, "result": stored.body}

@@ -1,0 +1,12 @@
+"""What an exception says, whoever wrote it."""
+
+from __future__ import annotations
+
+
+def said(error: BaseException) -> str:
+    """The text of an exception as Unicode; of one that cannot even be asked for it, that it cannot."""
+    try:
+        text = str(error)
+    except Exception:  # the application's own `__str__`
+        return "its text cannot be shown: __str__ raises"
+    return text.encode(errors="backslashreplace").decode()
