@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
@@ -46,8 +47,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._virtual.time
 
     def turn(self) -> bool:
-        """Run everything that is ready now, once. False when nothing was: then `due` says what the loop waits for."""
-        self.run_forever()
+        """Run everything that is ready now, once. False when nothing was: then `due` says what the loop waits for.
+
+        Also from inside of another loop's callback, which stands still meanwhile: an asynchronous test's, perhaps.
+        """
+        outer = running_loop()
+        if outer is None:
+            self.run_forever()
+        else:
+            _aside(outer, self.run_forever)
         return self._blocked == 0
 
     @property
@@ -61,6 +69,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    @property
+    def tasks(self) -> tuple[asyncio.Task[Any], ...]:
+        """Those that have not ended."""
+        return tuple(self._tasks)
 
     def task(self, work: Awaitable[T]) -> asyncio.Task[T]:
         """A task of anything that can be awaited. What never gets its first turn is closed, and warns of nothing."""
@@ -122,6 +135,25 @@ def _end(coroutine: Generator[Any, None, Any] | Coroutine[Any, Any, Any]) -> Non
         except RuntimeError:
             continue  # it awaits something while it is being ended: ended again, at that place
         return
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that runs on this thread, None when none does."""
+    return asyncio._get_running_loop()  # noqa: SLF001 - documented, for implementations of loops such as this
+
+
+def _aside(outer: asyncio.AbstractEventLoop, run: Callable[[], None]) -> None:
+    """Run while `outer` and the task in it count as not running."""
+    task = None
+    if sys.version_info >= (3, 12):
+        task = asyncio.tasks._swap_current_task(outer, None)  # noqa: SLF001
+    asyncio._set_running_loop(None)  # noqa: SLF001
+    try:
+        run()
+    finally:
+        asyncio._set_running_loop(outer)  # noqa: SLF001
+        if sys.version_info >= (3, 12):
+            asyncio.tasks._swap_current_task(outer, task)  # noqa: SLF001
 
 
 class _NoInput(selectors.SelectSelector):

@@ -67,6 +67,19 @@ class Process:
         counts: dict[str, int] = self.runtime.stats()["dropped"]
         return counts
 
+    @property
+    def closed(self) -> bool:
+        """Whether its runtime was closed."""
+        return self.runtime._state == "closed"  # noqa: SLF001
+
+    @property
+    def executing(self) -> list[tuple[str, str]]:
+        """Executions that are on their way here, with the state each of them is in."""
+        keeper = self.runtime._host.keeper  # noqa: SLF001
+        return [
+            (live.execution_id, str(live.state)) for live in keeper.executing if not keeper.closed(live.execution_id)
+        ]
+
     def begin(self, work: Awaitable[T]) -> asyncio.Task[T]:
         """Start a call; it goes on whenever the world does."""
         if not self.alive:

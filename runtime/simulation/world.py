@@ -56,7 +56,8 @@ class World:
 
     `agents` are registered in every process, watched. `store` is inline and new: `MemoryStore(inline=True)` by
     default, or `SqliteStore(path, inline=True)`. `shuffle`: results arrive in an order drawn from `seed`; else in the
-    order in which they were asked for. Other keywords go to every Runtime.
+    order in which they were asked for. `leap`: while one process lives alone, its renewals and looks do not make time
+    stop, so that days pass at once. Other keywords go to every Runtime.
     """
 
     def __init__(
@@ -66,9 +67,10 @@ class World:
         store: Store | None = None,
         seed: int = 0,
         shuffle: bool = False,
+        leap: bool = False,
         **options: Any,
     ) -> None:
-        self.agents, self._options = agents, options
+        self.agents, self._options, self._leap = agents, options, leap
         self.clock = Clock()
         self.store: Store = store if store is not None else MemoryStore(inline=True)
         self.store.open()
@@ -112,6 +114,7 @@ class World:
         pid = len(self.processes) + 1
         known = tuple(watched(agent, self) if watch else agent for agent in agents)
         process = Process(self, self.store, self.clock, f"p{pid}-", pid, known, self._shuffle, options)
+        process.environment.leaps = self._leap
         self.processes.append(process)
         return process
 
@@ -145,6 +148,11 @@ class World:
         """Whether the process behind a lease is known to be gone."""
         return owner.host == "simulation" and owner.pid in self._dead
 
+    @property
+    def turning(self) -> bool:
+        """Whether code of a process runs right now."""
+        return self._turning is not None
+
     # time and turns -----------------------------------------------------------------------------------------
 
     @property
@@ -162,7 +170,7 @@ class World:
         while not call.done():
             if not process.alive:
                 raise CallLost(f"process {process.name} was lost during the call")
-            if not self._turn() and not self._pass(until):
+            if not self.turn() and not self.pass_time(until):
                 raise Stuck(f"process {process.name}: the call does not end within {within} virtual seconds: {call}")
         error = call.exception()
         if isinstance(error, ProcessLost):
@@ -171,20 +179,19 @@ class World:
 
     def settle(self) -> None:
         """Let the world go on until nothing moves without the passing of time."""
-        while self._turn():
+        while self.turn():
             pass
 
     def advance(self, seconds: float) -> None:
         """Let virtual time pass, and everything happen that is due in it."""
         until = self.clock.time + seconds
         self.settle()
-        while self._pass(until):
+        while self.pass_time(until, upkeep=len(self._living()) > 1):
             self.settle()
-        self.clock.time = until
-        self._wake()
+        self._arrive(until)
         self.settle()
 
-    def _turn(self) -> bool:
+    def turn(self) -> bool:
         """Run what is ready in one process. False when nothing is, anywhere."""
         restless = [process for process in self.processes if process.restless and process.alive and not process.paused]
         while restless:
@@ -204,15 +211,30 @@ class World:
             restless.remove(process)
         return False
 
-    def _pass(self, until: float) -> bool:
-        """Go to the next timer of any process. False when there is none before `until`."""
-        due = [p.loop.due for p in self.processes if p.alive and not p.paused]
+    def pass_time(self, until: float, *, upkeep: bool = True) -> bool:
+        """Go to the next timer of any process. False when there is none before `until`.
+
+        Upkeep (see SimulatedEnvironment) counts when processes live beside each other, and when nothing else is left.
+        """
+        living = self._living()
+        due = [process.loop.due for process in living]
+        kept = [one.due for process in living for one in process.environment.upkeep]
+        if upkeep and (len(living) > 1 or all(time is None for time in due)):
+            due += kept
         times = [time for time in due if time is not None and time <= until]
         if not times:
             return False
-        self.clock.time = max(self.clock.time, min(times))
-        self._wake()
+        self._arrive(min(times))
         return True
+
+    def _arrive(self, time: float) -> None:
+        self.clock.time = max(self.clock.time, time)
+        for process in self._living():
+            process.environment.keep_up()
+        self._wake()
+
+    def _living(self) -> list[Process]:
+        return [process for process in self.processes if process.alive and not process.paused]
 
     def _wake(self) -> None:
         for process in self.processes:

@@ -1,0 +1,1 @@
+"""What `pawl.testing` gives: a world for tests of agents, and its pytest fixture."""
