@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -21,6 +21,13 @@ class Stop:
 
     reason: StopReason
     error: ErrorInfo | None = None
+
+
+TIME_IS_UP: Final = Stop(
+    "deadline",
+    ErrorInfo("DeadlineExceeded", "the run took longer than it was given (its timeout, or the agent's run_timeout)"),
+)
+"""What a deadline says when it has passed."""
 
 
 @attrs.frozen
@@ -162,6 +169,14 @@ class Approval:
 class Dispatch:
     """The batch's barrier has committed: run, as attempt number `attempt`."""
 
+    attempt: int
+
+
+@attrs.frozen
+class SlotGranted:
+    """A tool with limits has a slot for this attempt of the call."""
+
+    tool_invocation_id: str
     attempt: int
 
 

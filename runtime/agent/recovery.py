@@ -12,10 +12,11 @@ from pawl.runtime.agent.calls import Calls
 from pawl.runtime.agent.effects import AtRest, Reopened, RunProbe
 from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.outcomes import Outcomes
-from pawl.runtime.agent.payloads import ProbeAnswer, Recovered, Resolved, Stop
+from pawl.runtime.agent.payloads import TIME_IS_UP, ProbeAnswer, Recovered, Resolved, Stop
 from pawl.runtime.agent.suspension import Approvals
 from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.barriers.answers import BarrierAnswer
+from pawl.runtime.barriers.clocks import deadline_passed, resumed
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.resolve import MODEL, resolve_model, resolve_tool
 from pawl.runtime.records.events import Event, EventKind
@@ -47,7 +48,7 @@ class Recovery(Outcomes, Approvals, Calls):
         return self.record.revision == NOTHING_ON_RECORD
 
     def stop_on_record(self, payload: object) -> bool:
-        """Somebody asked it to stop, and that was acknowledged."""
+        """Somebody asked it to stop, and that was acknowledged; or its deadline passed while nobody ran it."""
         return self.stop is not None
 
     def preparing_on_record(self, payload: object) -> bool:
@@ -149,6 +150,8 @@ class Recovery(Outcomes, Approvals, Calls):
             )
             batch = Batch(record.batch_call_id, facts, record.on_rejection == "end") if facts else None
         stop = Stop("cancel") if payload.intent is not None else None
+        if stop is None and deadline_passed(record, self.now):  # as if it fired now: nothing is let go any more
+            stop = TIME_IS_UP
         return replace(
             self,
             record=record,
@@ -232,6 +235,7 @@ class Recovery(Outcomes, Approvals, Calls):
         assert said is not None
         meta = {"subject": said.subject, "outcome": said.outcome}
         entry = self.entry(JournalKind.RECOVERY_RESOLVED, **meta)
+        going_on = resumed(self.record, self.now)
         if said.subject == MODEL:
             fields = resolve_model(self.record, said.outcome, said.answer, said.error)
             context = self
@@ -241,13 +245,13 @@ class Recovery(Outcomes, Approvals, Calls):
                 context = replace(recorded, draft=replace(recorded.draft, batch_call_id=None))
             elif said.outcome == "failed":
                 context = replace(self, journal=(*self.journal, self._recorded(str(self.record.llm_call_id), "failed")))
-            context, command = context.drafted("resolution", "proceed", "recovering", **fields)
+            context, command = context.drafted("resolution", "proceed", "recovering", **fields, **going_on)
             return context.opened(replace(command, journal=(*context.journal, entry)), resolution=None), NOTHING
         assert self.batch is not None
         child = self.batch.of_call(said.subject)
         assert child is not None
         resolved = resolve_tool(child.row, said.outcome, said.result, said.error)
-        context, command = self.drafted("resolution", "proceed", "recovering")
+        context, command = self.drafted("resolution", "proceed", "recovering", **going_on)
         command = replace(
             command,
             journal=(*self.journal, entry),

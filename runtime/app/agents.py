@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Generic
 
 from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.settings import check_timeout
 from pawl.runtime.app.execution import Execution
 from pawl.runtime.execution.host import Host
 from pawl.runtime.records.agents import AgentRoot
@@ -29,23 +30,27 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
     ) -> Execution[T_co]:
         """Start a run; returns when it is on record.
 
         `id` makes the start idempotent: the same id with the same work again is the same execution. `durable_context`
-        is JSON that tools and policies see in every process. Raises AgentBusy, AgentClosed, IdConflict,
-        InvalidArguments, StoreUnavailable, OutcomeUnknown.
+        is JSON that tools and policies see in every process. `timeout`: seconds that the run may take, not counting
+        what it waits for people (default: the agent's `run_timeout`; `math.inf`: as long as it likes); it is on record
+        from the start, and the run fails with DeadlineExceeded when it has passed. Raises AgentBusy, AgentClosed,
+        IdConflict, InvalidArguments, StoreUnavailable, OutcomeUnknown.
         """
         if not isinstance(text, str):
             raise InvalidArguments(f"the input must be text, not {type(text).__name__}")
         if id is not None:
             _check_id("a start's id", id)
         context = _json(durable_context)
+        seconds = check_timeout(timeout)
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise InvalidArguments(f"the input is not Unicode text: {error}") from None
-        execution_id = await self._host.start(self.agent, self.id, text, id, context)
+        execution_id = await self._host.start(self.agent, self.id, text, id, context, seconds)
         return Execution(self._host, execution_id)
 
     async def run(
@@ -54,9 +59,10 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
     ) -> Rest[T_co]:
         """Start a run and await its first rest. Raises what `start` raises, and what awaiting an Execution raises."""
-        return await (await self.start(text, id=id, durable_context=durable_context))
+        return await (await self.start(text, id=id, durable_context=durable_context, timeout=timeout))
 
     async def close(self) -> None:
         """Take no new runs, in any process. A run that is open goes on to its end. Raises AgentNotFound."""

@@ -223,13 +223,14 @@ class Runtime:
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
     ) -> Execution[T]:
         """Open the logical agent (named like the definition by default) and start a run.
 
         Raises WrongAgent, and what AgentHandle.start raises.
         """
         handle = await self.open(agent, agent.name if agent_id is None else agent_id)
-        return await handle.start(text, id=id, durable_context=durable_context)
+        return await handle.start(text, id=id, durable_context=durable_context, timeout=timeout)
 
     async def run(
         self,
@@ -239,9 +240,12 @@ class Runtime:
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
     ) -> Rest[T]:
         """Start a run and await its first rest. Raises what `start` raises, and what awaiting an Execution raises."""
-        return await (await self.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context))
+        return await (
+            await self.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context, timeout=timeout)
+        )
 
     async def execution(self, execution_id: str) -> Execution[Any]:
         """A new handle of an execution, run here or anywhere. Raises ExecutionNotFound."""

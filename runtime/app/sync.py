@@ -143,9 +143,10 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Execution[T_co]:
         """Start a run; returns when it is on record."""
-        inner = self._thread.call(self._inner.start(text, id=id, durable_context=durable_context))
+        inner = self._thread.call(self._inner.start(text, id=id, durable_context=durable_context, timeout=timeout))
         return Execution(self._thread, inner)
 
     def run(
@@ -154,9 +155,10 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Rest[T_co]:
         """Start a run and wait for its first rest."""
-        return self._thread.call(self._inner.run(text, id=id, durable_context=durable_context))
+        return self._thread.call(self._inner.run(text, id=id, durable_context=durable_context, timeout=timeout))
 
     def close(self) -> None:
         """Take no new runs."""
@@ -260,9 +262,12 @@ class Runtime:
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Execution[T]:
         """See pawl.Runtime.start."""
-        work = self._inner.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context)
+        work = self._inner.start(
+            agent, text, agent_id=agent_id, id=id, durable_context=durable_context, timeout=timeout
+        )
         inner = self._call(work)
         assert self._thread is not None
         return Execution(self._thread, inner)
@@ -275,9 +280,12 @@ class Runtime:
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Rest[T]:
         """See pawl.Runtime.run."""
-        return self._call(self._inner.run(agent, text, agent_id=agent_id, id=id, durable_context=durable_context))
+        return self._call(
+            self._inner.run(agent, text, agent_id=agent_id, id=id, durable_context=durable_context, timeout=timeout)
+        )
 
     def execution(self, execution_id: str) -> Execution[Any]:
         """See pawl.Runtime.execution."""

@@ -54,7 +54,8 @@ def resolve_model(
             why = error or ErrorInfo("ModelError", "reported as failed")
             return {"answer": StoredAnswer(record.llm_call_id, "", error=why), "llm_call_id": None}
         case "not_performed":
-            return {"run_model": True}
+            # It was counted when it was let go; the call that is made now is counted again.
+            return {"run_model": True, "model_calls": max(0, record.model_calls - 1)}
 
 
 def asked(rows: Sequence[ToolRow]) -> list[ToolRow]:

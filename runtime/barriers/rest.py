@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from pawl.runtime.barriers.clocks import at_rest
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.executions import Awaiting
 from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.store.ownership import assert_fence
 from pawl.runtime.store.port import Operation, Transaction
 
 
 def let_go(
-    agent_id: str, authority: Authority, execution_id: str | None = None, awaiting: Awaiting | None = None
+    agent_id: str,
+    authority: Authority,
+    execution_id: str | None = None,
+    awaiting: Awaiting | None = None,
+    now: float = 0.0,
 ) -> Operation[None]:
-    """Release ownership, and note what the execution waits for; without an execution that stays as it is.
+    """Release ownership, and note what the execution waits for; without an execution that stays as it is. Its clock
+    stands still from `now` on.
 
     Raises Fenced when the agent is not ours any more.
     """
@@ -20,10 +27,18 @@ def let_go(
     def run(tx: Transaction) -> None:
         root = assert_fence(tx, agent_id, authority)
         if execution_id is not None:
+            _stop_the_clock(tx, execution_id, now)
             tx.executions.rest(execution_id, may_wait(tx, execution_id, awaiting))
         tx.agents.save(replace(root, owner=None))
 
     return run
+
+
+def _stop_the_clock(tx: Transaction, execution_id: str, now: float) -> None:
+    """What is left of a run's time is on record while it waits; the same again changes nothing."""
+    record = tx.executions.get(execution_id)
+    if record is not None and record.deadline is not None and record.status not in TERMINAL:
+        tx.executions.save(at_rest(record, now), record.revision)
 
 
 def may_wait(tx: Transaction, execution_id: str, awaiting: Awaiting | None) -> Awaiting | None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.agent.payloads import TIME_IS_UP
 from pawl.runtime.execution.heart import Live
 from pawl.runtime.execution.work import Post
 from pawl.runtime.loop.environment import Cancellable, Environment
-from pawl.runtime.records.tools import ErrorInfo
-
-_PASSED = Stop(
-    "deadline",
-    ErrorInfo("DeadlineExceeded", "the run took longer than it was given (its timeout, or the agent's run_timeout)"),
-)
 
 
 class Deadlines:
@@ -35,7 +30,7 @@ class Deadlines:
         if deadline is not None:
             post = self._poster(live)
             left = max(0.0, deadline - self._environment.now())
-            timer = self._environment.later(left, lambda: post("deadline_exceeded", _PASSED, None, None))
+            timer = self._environment.later(left, lambda: post("deadline_exceeded", TIME_IS_UP, None, None))
             self._armed[live.session] = (deadline, timer)
 
     def forget(self, session: str) -> None:
@@ -53,3 +48,8 @@ def nearer(first: float | None, second: float | None) -> float | None:
     if first is None or second is None:
         return second if first is None else first
     return min(first, second)
+
+
+def deadline_of(now: float, timeout: float | None) -> float | None:
+    """When a run that starts now has had its time; None when it may take as long as it likes."""
+    return None if timeout is None or timeout == math.inf else now + timeout

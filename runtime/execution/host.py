@@ -21,6 +21,7 @@ from pawl.runtime.agent.payloads import Recovered, Stop
 from pawl.runtime.barriers.admission import Admission, AlreadyStarted, same_start
 from pawl.runtime.barriers.claim import Claimed, take_over
 from pawl.runtime.barriers.rest import give_back
+from pawl.runtime.execution.deadlines import deadline_of
 from pawl.runtime.execution.heart import Live
 from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.execution.load import recovered
@@ -148,9 +149,17 @@ class Host:
     # starting -----------------------------------------------------------------------------------------------
 
     async def start(
-        self, agent: Agent[Any], agent_id: str, text: str, start_id: str | None, context: dict[str, Any] | None
+        self,
+        agent: Agent[Any],
+        agent_id: str,
+        text: str,
+        start_id: str | None,
+        context: dict[str, Any] | None,
+        timeout: float | None = None,  # noqa: ASYNC109 - durable, and of the run, not of this call
     ) -> str:
         """Admit a run; returns its id when the admission has committed, or the id that `start_id` made before.
+
+        `timeout`: seconds that it may take, None for the definition's `run_timeout`, infinity for as long as it likes.
 
         Raises AgentBusy, AgentClosed, AgentNotFound, IdConflict, StoreUnavailable, OutcomeUnknown.
         """
@@ -175,6 +184,7 @@ class Host:
             revision=0,
             token=f"admission-{session}",
             on_rejection=agent.on_rejection,
+            deadline=deadline_of(now, agent.run_timeout if timeout is None else timeout),
         )
         entry = JournalEntry(JournalKind.INPUT_RECEIVED, execution_id, now, body, {"start_id": record.start_id})
         command = Admission(self.owner, now, self.is_dead, record, body, kept, entry)
@@ -260,6 +270,7 @@ class Host:
         claimed = await self._claimed(record, agent)
         if claimed is not None:
             invocation, found = claimed
+            self.keeper.observer.adopted(record.execution_id, record.agent_id, record.phase)
             self.keeper.begin(invocation, found, State.RECOVERING)
 
     async def bring(

@@ -415,8 +415,8 @@ class Keeper:
 
         if not effect.held:
             return settled()
-        operation = let_go(invocation.agent_id, invocation.authority, live.execution_id, effect.awaiting)
-
+        now = self.environment.now()
+        operation = let_go(invocation.agent_id, invocation.authority, live.execution_id, effect.awaiting, now)
         return self.insist(operation, settled)
 
     def _forget(self, live: Live) -> None:

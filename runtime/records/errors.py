@@ -46,6 +46,10 @@ class StaleRequest(PawlError):
     """That approval request is not the pending one (or never was); look up the current request and decide that."""
 
 
+class RequestExpired(StaleRequest):
+    """The request was not decided in time; it can not be decided any more, and its run fails. Start a new one."""
+
+
 class AlreadyDecided(PawlError):
     """The item has been decided differently; a decision is final. `decision` says how."""
 
@@ -141,6 +145,10 @@ class PreparationTimeout(PawlError):
     """Never raised, a type of `Failed.error`: a filter, hook or policy took longer than `preparation_timeout`."""
 
 
+class ContextTooLarge(PawlError):
+    """Never raised, a type of `Failed.error`: what may never leave a request is more than the policy's `max_tokens`."""
+
+
 class InvalidOutput(PawlError):
     """Never raised, a type of `Failed.error`: the model gave no answer of the agent's output type."""
 
@@ -162,6 +170,10 @@ class ModelError(PawlError):
 
 class MalformedModelAnswer(ModelError):
     """The model's answer could not be understood."""
+
+
+class ListenerFailed(PawlError):
+    """Never raised, a type of `Failed.error`: a listener raised, and the runtime is told to fail such runs."""
 
 
 class ToolError(PawlError):

@@ -43,7 +43,8 @@ class ExecutionRecord:
     lists the tool invocations of the model answer `batch_call_id`, in call order. `on_rejection` is the definition's
     at admission, so that a decision can be committed where the definition is not known. `iterations` counts recorded
     model answers, `model_calls` the calls that were let go, `tool_calls` those that answers asked for. `first_position`
-    is where the run begins in its agent's journal. Times are unix seconds.
+    is where the run begins in its agent's journal. `deadline` is when the run has had its time; while it waits for a
+    person that is None, and `time_left` says how many seconds are left of it. Times are unix seconds.
     """
 
     execution_id: str
@@ -77,6 +78,7 @@ class ExecutionRecord:
     tool_calls: int = 0
     usage: Usage = attrs.Factory(Usage)
     deadline: float | None = None
+    time_left: float | None = None
     result: str | None = None
     error: ErrorInfo | None = None
 
