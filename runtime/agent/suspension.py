@@ -13,6 +13,7 @@ from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.payloads import Approval, Decided
 from pawl.runtime.agent.tool_batch import ToolBatch
 from pawl.runtime.barriers.answers import BarrierAnswer
+from pawl.runtime.barriers.clocks import paused, resumed
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, undecided
 from pawl.runtime.barriers.edits import bound, recorded, unchecked
@@ -46,12 +47,19 @@ class Approvals(ToolBatch):
             agent_id=self.agent_id,
             items=items,
             created_at=self.now,
+            expires_at=self._expires_at(),
         )
         asked = self.entry(
             JournalKind.APPROVAL_REQUIRED, request_id=request.id, calls=[item.tool_call_id for item in items]
         )
         context, command = self.drafted(
-            "suspension", "suspend", "approval", **self._batch_on_record(), request=request, decisions=()
+            "suspension",
+            "suspend",
+            "approval",
+            **self._batch_on_record(),
+            **paused(self.record, self.now),
+            request=request,
+            decisions=(),
         )
         command = replace(
             command,
@@ -63,6 +71,11 @@ class Approvals(ToolBatch):
             bump=True,
         )
         return context.opened(command), NOTHING
+
+    def _expires_at(self) -> float | None:
+        """Until when the request that is made now may be decided."""
+        seconds = self.agent.approval_timeout
+        return None if seconds is None else self.now + seconds
 
     @staticmethod
     def _item(child: ChildFact) -> ApprovalItem:
@@ -109,7 +122,8 @@ class Approvals(ToolBatch):
 
     def note_expiry(self, payload: object) -> tuple[Self, Effects]:
         """Nobody decided in time."""
-        return replace(self, failure=ErrorInfo("DeadlineExceeded", "nobody decided in time")), NOTHING
+        said = "nobody decided in time: the request expired (approval_timeout)"
+        return replace(self, failure=ErrorInfo("DeadlineExceeded", said)), NOTHING
 
     # decision -----------------------------------------------------------------------------------------------
 
@@ -129,6 +143,7 @@ class Approvals(ToolBatch):
             "proceed" if done else "suspend",
             "resuming" if done else "approval",
             decisions=decided.decisions,
+            **(resumed(self.record, self.now) if done else {}),
         )
         command = replace(
             command,

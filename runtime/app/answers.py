@@ -13,6 +13,7 @@ from pawl.runtime.agent.payloads import Decided, Recovered
 from pawl.runtime.app.execution import next_rest
 from pawl.runtime.app.words import Turns, check_text
 from pawl.runtime.barriers import hostless
+from pawl.runtime.barriers.clocks import check_not_expired
 from pawl.runtime.barriers.decide import receipts, to_commit
 from pawl.runtime.barriers.edits import asked_about, with_real_values
 from pawl.runtime.execution.host import Host
@@ -76,6 +77,7 @@ class Answers:
             decisions = said(found)
             if not to_commit(found.record, request_id, decisions, found.receipts, found.rows):
                 return None
+            check_not_expired(found.record, self._host.environment.now())
             if self._host.keeper.live(execution_id) is None:
                 return await self._commit(found.record, request_id, decisions)
             # Somebody else's decision is being committed, or the run goes on with it: this one waits its turn.
@@ -131,6 +133,7 @@ class Answers:
             fresh = to_commit(now, request_id, decisions, receipts(now, now.decisions, now.updated_at), rows)
             if not fresh:
                 raise NotSuspended(f"execution {now.execution_id} got the same decision from somebody else")
+            check_not_expired(now, self._host.environment.now())
             return Decided(request_id, now.revision, fresh)
 
         return await self._host.bring(record, agent, "decided", payload)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pawl.runtime.barriers.claim import IsDead, existing
+from pawl.runtime.barriers.clocks import check_not_expired, resumed
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, to_commit
 from pawl.runtime.barriers.edits import asked_about, recorded, unchecked, with_real_values
@@ -63,6 +64,7 @@ def decide(
             return earlier
         if record.status != "suspended":
             raise NotSuspended(f"execution {execution_id} is {record.status} and waits for no decision")
+        check_not_expired(record, now)
         fresh, edited = recorded(fresh, rows, unchecked)
         written = receipts(record, fresh, now)
         decided = replace(record, decisions=(*record.decisions, *fresh))
@@ -74,6 +76,7 @@ def decide(
                 decided,
                 status=moved(record.status, "proceed" if done else "suspend"),
                 phase="resuming" if done else "approval",
+                **(resumed(record, now) if done else {}),
             ),
             (approval_entry(record, fresh, now),),
             owner=owner,
@@ -113,7 +116,7 @@ def resolve(
             raise UnknownSubject(unknown_subject(execution_id, subject, subjects(record, rows)))
         meta = {"subject": subject, "outcome": outcome}
         journal = [JournalEntry(JournalKind.RECOVERY_RESOLVED, execution_id, now, None, meta)]
-        after = replace(record, status=moved(record.status, "proceed"), phase="recovering")
+        after = replace(record, status=moved(record.status, "proceed"), phase="recovering", **resumed(record, now))
         if subject == MODEL:
             if outcome == "succeeded":
                 said = answer or ModelAnswer()
@@ -122,6 +125,7 @@ def resolve(
                 journal[:0] = answer_entries(execution_id, str(record.llm_call_id), said, now, shown)
                 usage = after.usage + said.usage
                 after = replace(after, iterations=after.iterations + 1, lost_calls=0, usage=usage)
+                after = replace(after, tool_calls=after.tool_calls + len(said.calls))
             elif outcome == "failed":
                 journal.insert(0, call_entry(execution_id, str(record.llm_call_id), "failed", now))
             after = replace(after, **resolve_model(record, outcome, answer, error))
