@@ -8,24 +8,22 @@ import attrs
 
 from pawl.runtime.agent.barrier_steps import Effects, OpenBarrier, refusing
 from pawl.runtime.agent.definition import Agent
-from pawl.runtime.agent.effects import Announce, CallModel, CheckOutput, Emit, LoadContext
+from pawl.runtime.agent.effects import Announce, CallModel, Emit
 from pawl.runtime.agent.facts import NOTHING, Facts
 from pawl.runtime.agent.payloads import (
     FilteredText,
     LlmChunk,
     LlmCompleted,
     LlmFailed,
-    LoadedContext,
 )
+from pawl.runtime.agent.preparing import Preparing
 from pawl.runtime.agent.redaction import shown_calls
-from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.commit import Commit, Written
 from pawl.runtime.barriers.facts import answer_entries, call_entry
-from pawl.runtime.fsm.step import Raise
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.events import Event, EventKind
-from pawl.runtime.records.executions import ExecutionRecord, Manifest
+from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import JournalEntry, JournalKind
 from pawl.runtime.records.messages import Message, ModelAnswer
@@ -76,7 +74,7 @@ class Committing(Facts):
         return call_entry(self.execution_id, llm_call_id, status, self.now, **meta)
 
 
-class Calls(Committing):
+class Calls(Preparing, Committing):
     """Guards and actions about the input, the request and the answer."""
 
     # guards -------------------------------------------------------------------------------------------------
@@ -93,11 +91,7 @@ class Calls(Committing):
         """The answer asks for tools."""
         return bool(payload.answer.calls)
 
-    # input and context --------------------------------------------------------------------------------------
-
-    def start_input_filter(self, payload: object) -> tuple[Self, Effects]:
-        """Filters run off the loop; an agent without filters passes at once."""
-        return self, (Raise("input_filtered", FilteredText(self.input)),)
+    # the input --------------------------------------------------------------------------------------
 
     def take_input(self, payload: FilteredText) -> tuple[Self, Effects]:
         """The filtered input is what the model and later runs see."""
@@ -105,27 +99,13 @@ class Calls(Committing):
         said = Message("user", payload.text)
         return replace(self, journal=(*self.journal, entry), unsaid=(*self.unsaid, said)), NOTHING
 
-    def start_context(self, payload: object) -> tuple[Self, Effects]:
-        """Read the transcript of earlier runs once; after that the live one grows."""
-        if self.transcript is not None:
-            return self, (Raise("context_ready", LoadedContext()),)
-        if self.position <= 1:
-            return self, (Raise("context_ready", LoadedContext(())),)
-        return self, (LoadContext(),)
-
-    def take_context(self, payload: LoadedContext) -> tuple[Self, Effects]:
-        """What the next request is made of."""
-        known = self.transcript if payload.messages is None else Transcript(payload.messages)
-        assert known is not None
-        return replace(self, transcript=known.grown(self.unsaid), unsaid=()), NOTHING
-
     # the call -----------------------------------------------------------------------------------------------
 
     @refusing
     def prepare_provider_dispatch(self, payload: object) -> tuple[Self, Effects]:
         """Facts since the last barrier, the manifest, and the identity of the call that is about to be let go."""
         named, llm_call_id = self.fresh("llm")
-        manifest = Manifest(self.position + len(self.journal))
+        manifest = self.assembly.manifest(self.position + len(self.journal))
         context, command = named.drafted(
             "provider_dispatch",
             "proceed",
@@ -140,6 +120,8 @@ class Calls(Committing):
             request=None,
             decisions=(),
         )
+        if self.assembly.contents:
+            command = replace(command, contents=self.assembly.contents)
         return context.opened(command, batch=None, answer=None), NOTHING
 
     def apply_provider_dispatch(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
@@ -155,9 +137,9 @@ class Calls(Committing):
             execution_id=self.execution_id,
             sequence=self.answers + self.record.iterations + 1,
             model=_model_name(self.agent),
-            instructions=self.agent.instructions,
-            messages=self.transcript or (),
-            tools=self.agent.specs,
+            instructions=self.told(),
+            messages=self.shown(),
+            tools=self.offers(),
             output=self.agent.output.schema,
         )
         operations = self.operations | {request.call_id}
@@ -230,13 +212,6 @@ class Calls(Committing):
         return replace(self, journal=(*self.journal, recorded), draft=draft), NOTHING
 
     # the output ---------------------------------------------------------------------------------------------
-
-    def start_output_filter(self, payload: object) -> tuple[Self, Effects]:
-        """The output type is checked and filters run off the loop; plain text without filters passes at once."""
-        said = self.answer.text if self.answer is not None else ""
-        if self.agent.output.shape is not None:
-            return self, (CheckOutput(said),)
-        return self, (Raise("output_filtered", FilteredText(said)),)
 
     def take_output(self, payload: FilteredText) -> tuple[Self, Effects]:
         """What the caller gets."""

@@ -8,6 +8,11 @@ from typing import Any, Generic, Literal, get_args
 import attrs
 from typing_extensions import TypeVar
 
+from pawl.runtime.agent.callbacks import Callbacks, callbacks
+from pawl.runtime.agent.context_policy import SelectsContext
+from pawl.runtime.agent.filters import Filter
+from pawl.runtime.agent.hooks import Hook
+from pawl.runtime.agent.knowledge import Knowledge, Told
 from pawl.runtime.agent.output_type import OutputType, output_type_of
 from pawl.runtime.agent.retries import Retries
 from pawl.runtime.agent.settings import check_settings
@@ -25,6 +30,11 @@ def _tools(tools: Iterable[Tool[..., Any] | Callable[..., Any]]) -> tuple[Tool[.
     if not isinstance(tools, Iterable) or isinstance(tools, str):
         raise InvalidArguments(f"tools={tools!r:.60} must be a list of tools or functions")
     return tuple(as_tool(one) for one in tools)
+
+
+def _listed(values: Iterable[Any]) -> tuple[Any, ...]:
+    listed: Any = values  # what is no list is refused later, with its place
+    return tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else listed
 
 
 def _versions(versions: Iterable[int]) -> tuple[int, ...]:
@@ -52,13 +62,20 @@ class Agent(Generic[T_co]):
     it. `approval_timeout` is how long a request for approval may wait. A run over one of these fails. `limits` bounds
     what one run may use.
 
+    Application code that takes part in a run, each of it `async` or not, runs off the loop, and is given
+    `preparation_timeout` seconds a step. `instructions` is text, or a function that makes it for each request;
+    `knowledge` are more such segments behind it. `input_filters`, `output_filters` and `tool_result_filters` change or
+    block a text; streamed text is withheld until the output filters have passed it, unless `stream_unfiltered`.
+    `before_llm` are hooks that may patch one request. `context` is a ContextPolicy, or any object with
+    `select(query)`; None sends the whole conversation. All of it may run again after a crash.
+
     Raises InvalidArguments, naming the place.
     """
 
     name: str
     model: str | Provider
     version: int = 1
-    instructions: str = ""
+    instructions: Told = ""
     tools: tuple[Tool[..., Any], ...] = attrs.field(default=(), converter=_tools)
     max_iterations: int = 10
     on_rejection: OnRejection = "end"
@@ -66,9 +83,12 @@ class Agent(Generic[T_co]):
     compatible_with: tuple[int, ...] = attrs.field(default=(), converter=_versions)
     drain_timeout: float = 600.0
     output_type: type[T_co] = attrs.field(default=str)  # type: ignore[assignment]  # T_co is str where it is left out
-    input_filters: tuple[Callable[..., Any], ...] = ()
-    output_filters: tuple[Callable[..., Any], ...] = ()
-    tool_result_filters: tuple[Callable[..., Any], ...] = ()
+    knowledge: tuple[Told | Knowledge, ...] = attrs.field(default=(), converter=_listed)
+    context: SelectsContext | None = None
+    before_llm: tuple[Hook, ...] = attrs.field(default=(), converter=_listed)
+    input_filters: tuple[Filter, ...] = attrs.field(default=(), converter=_listed)
+    output_filters: tuple[Filter, ...] = attrs.field(default=(), converter=_listed)
+    tool_result_filters: tuple[Filter, ...] = attrs.field(default=(), converter=_listed)
     stream_unfiltered: bool = False
     preparation_timeout: float = 60.0
     model_timeout: float | None = 600.0
@@ -78,11 +98,13 @@ class Agent(Generic[T_co]):
     limits: UsageLimits | None = None
     specs: tuple[ToolSpec, ...] = attrs.field(init=False, repr=False)
     output: OutputType = attrs.field(init=False, repr=False)
+    callbacks: Callbacks = attrs.field(init=False, repr=False)
     _by_name: dict[str, Tool[..., Any]] = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         _check(self)
         object.__setattr__(self, "output", output_type_of(self.output_type, f"agent {self.name}"))
+        object.__setattr__(self, "callbacks", callbacks(self))
         object.__setattr__(self, "specs", tuple(one.spec for one in self.tools))
         object.__setattr__(self, "_by_name", {one.name: one for one in self.tools})
 
@@ -108,7 +130,6 @@ def _check(agent: Agent[Any]) -> None:
     _whole(f"{where}: max_iterations", agent.max_iterations)
     for version in agent.compatible_with:
         _whole(f"{where}: compatible_with", version)
-    _check_instructions(where, agent.instructions)
     for option, known in (("on_rejection", OnRejection), ("model_recovery", ModelRecovery)):
         value, choices = getattr(agent, option), get_args(known)
         if value not in choices:
@@ -120,17 +141,6 @@ def _check(agent: Agent[Any]) -> None:
 def _whole(where: str, value: object) -> None:
     if type(value) is not int or value < 1:
         raise InvalidArguments(f"{where}={value!r} must be a whole number from 1")
-
-
-def _check_instructions(where: str, text: object) -> None:
-    if not isinstance(text, str):
-        raise InvalidArguments(f"{where}: instructions are a {type(text).__name__}, and must be text")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidArguments(
-            f"{where}: instructions are not Unicode text (a lone surrogate at character {error.start})"
-        ) from None
 
 
 def _check_names(where: str, tools: Iterable[Tool[..., Any]]) -> None:

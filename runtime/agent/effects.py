@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import attrs
 
@@ -58,6 +58,23 @@ class LoadContext:
 
 
 @attrs.frozen
+class FilterText:
+    """Ask the definition's filters about the text of a stage; `work` names it."""
+
+    work: str
+    stage: Literal["input", "output"]
+    text: str
+
+
+@attrs.frozen
+class PrepareRequest:
+    """Ask everything of the application's that takes part in a request. `load`: the transcript is read first."""
+
+    work: str
+    load: bool
+
+
+@attrs.frozen
 class CallModel:
     """Let a model call go. Only the apply step of a committed barrier asks for this."""
 
@@ -85,6 +102,20 @@ class RetryPlanned:
 @attrs.frozen
 class Authorize:
     """Ask the tool's policy about one call, off the loop."""
+
+    row: ToolRow
+
+
+@attrs.frozen
+class RequestSlot:
+    """Wait for a slot of a tool with limits; it is granted with the event `slot_granted`."""
+
+    row: ToolRow
+
+
+@attrs.frozen
+class Withdraw:
+    """A dispatched call will not run: its slot, wanted or granted, is given back, and its operation is over."""
 
     row: ToolRow
 

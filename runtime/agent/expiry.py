@@ -19,7 +19,7 @@ class Expiry(Facts):
 
     def context_timeout(self) -> float | None:
         """Seconds for putting a request together; None where no application code takes part."""
-        return None
+        return self.agent.preparation_timeout if self.agent.callbacks.prepares or self.hooks else None
 
     def output_timeout(self) -> float | None:
         """Seconds for the output type's check and the filters; None where there are none."""

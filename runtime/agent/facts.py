@@ -6,9 +6,12 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from pawl.runtime.agent.assembly import PLAIN, Assembly
 from pawl.runtime.agent.barrier_steps import BarrierSteps, Effects
 from pawl.runtime.agent.batch import Batch
 from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.hooks import Hooked
+from pawl.runtime.agent.ledger import Ledger
 from pawl.runtime.agent.payloads import Decided, Resolved
 from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.records.agents import Authority
@@ -36,7 +39,8 @@ class Facts(BarrierSteps):
     `record` is the execution as it stands on disk, `draft` the same with what has happened since; every barrier
     commits the draft. `journal` and `unsaid` are what happened since the last barrier, for the journal and for the
     model. `held`: this process owns the agent under `authority`. `call` is the model call in flight, `operations`
-    the physical work that quiescence waits for.
+    the physical work that quiescence waits for. `hooks` are those of the runtime and of the logical agent, `preparing`
+    the work of application code that is waited for, `assembly` what the request is made of beside the transcript.
     """
 
     agent: Agent
@@ -49,6 +53,10 @@ class Facts(BarrierSteps):
     position: int = 0
     answers: int = 0
     transcript: Transcript | None = None
+    hooks: tuple[Hooked, ...] = ()
+    preparing: str | None = None
+    assembly: Assembly = PLAIN
+    ledger: Ledger | None = None
     journal: tuple[JournalEntry, ...] = ()
     unsaid: tuple[Message, ...] = ()
     call: str | None = None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import attrs
 
+from pawl.runtime.agent.assembly import PLAIN, Assembly
+from pawl.runtime.agent.ledger import Ledger
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.approvals import Decision
 from pawl.runtime.records.executions import ExecutionRecord, StopIntent
@@ -54,9 +57,13 @@ class WorkFailed:
 
 @attrs.frozen
 class LoadedContext:
-    """The transcript as the store has it; None where the live one is current."""
+    """The transcript as the store has it; None where the live one is current. With an `assembly`, what application code
+    made of the request: `messages` has what was unsaid as well, and `ledger` counts the units of it.
+    """
 
-    messages: tuple[Message, ...] | None = None
+    messages: Sequence[Message] | None = None
+    assembly: Assembly | None = None
+    ledger: Ledger | None = None
 
 
 @attrs.frozen
@@ -134,7 +141,8 @@ class Recovered:
     """All that is on record of one execution: what a later process starts from.
 
     `position` and `answers` are the agent's, `input` and `output` are bodies, `context` is decoded JSON, `messages`
-    the transcript that a model would see. `authority` is what a claim just gave.
+    the transcript that a model would see. `assembly` is what the manifest of a lost model call names. `authority` is
+    what a claim just gave.
     """
 
     record: ExecutionRecord | None
@@ -144,6 +152,7 @@ class Recovered:
     output: str | None = None
     context: dict[str, Any] = attrs.Factory(dict)
     messages: tuple[Message, ...] = ()
+    assembly: Assembly = PLAIN
     tools: tuple[StoredTool, ...] = ()
     intent: StopIntent | None = None
     authority: Authority | None = None

@@ -130,6 +130,7 @@ class Recovery(Outcomes, Approvals, Calls):
             draft=self.record,
             authority=self.authority,
             held=self.held,
+            hooks=self.hooks,
         )
         return fresh.found(payload), (Reopened(),)
 
@@ -161,6 +162,7 @@ class Recovery(Outcomes, Approvals, Calls):
             input=payload.input,
             context=payload.context,
             output=payload.output,
+            assembly=payload.assembly,
             transcript=None if record.status == "preparing" else Transcript(payload.messages),
             batch=batch,
             stop=stop,

@@ -74,9 +74,11 @@ class Stops(Facts):
                 for child in self.batch.children
                 if child.rank is not Rank.TERMINAL and not child.lost
             ]
+        if self.preparing is not None:
+            effects.append(StopWork(self.preparing))  # abandoned: nothing waits for it
         ending = self.ending or self._ending()
         until = self.now + self.agent.drain_timeout
-        return replace(self, ending=ending, drain_until=until, barrier=None), tuple(effects)
+        return replace(self, ending=ending, drain_until=until, barrier=None, preparing=None), tuple(effects)
 
     def _ending(self) -> Ending:
         stop = self.stop

@@ -1,0 +1,68 @@
+"""Filters: functions that see a text on its way in, out, or back from a tool, and change or block it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+import attrs
+
+from pawl.runtime.agent.callback import Callback
+from pawl.runtime.agent.freeze import freeze_mapping
+
+Stage: TypeAlias = Literal["input", "output", "tool_result"]
+
+
+@attrs.frozen
+class Block:
+    """What a filter returns to stop the text. The run ends `Blocked`, and its error says the reason."""
+
+    reason: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class FilterQuery:
+    """What a filter is asked about, beside the text. `deps` is what the Runtime was given; the rest are values.
+
+    `tool` and `tool_call_id` say whose result the text is, at the stage "tool_result".
+    """
+
+    stage: Stage
+    agent_id: str
+    definition: str
+    version: int
+    execution_id: str
+    durable_context: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze_mapping)
+    tool: str | None = None
+    tool_call_id: str | None = None
+    deps: Any = attrs.field(default=None, repr=False, eq=False)
+
+
+Filter: TypeAlias = (
+    Callable[[str], str | Block | Awaitable[str | Block]]
+    | Callable[[str, FilterQuery], str | Block | Awaitable[str | Block]]
+)
+"""A function of the text, or of the text and a FilterQuery (a second parameter without a default gets it)."""
+
+
+def filtered(answer: object, callback: Callback) -> str | Block:
+    """What a filter answered. Raises TypeError, ValueError for anything but Unicode text or a Block."""
+    if isinstance(answer, Block):
+        reason = answer.reason if isinstance(answer.reason, str) else repr(answer.reason)
+        return Block(reason.encode("utf-8", "backslashreplace").decode() or f"blocked by the {callback.where}")
+    if not isinstance(answer, str):
+        raise TypeError(f"it returned {_kind(answer)}; return the text that goes on, or Block(reason)")
+    check_unicode(answer)
+    return str.__str__(answer)
+
+
+def check_unicode(text: str) -> None:
+    """Raise ValueError for text that cannot be written."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"it returned no Unicode text (a lone surrogate at character {error.start})") from None
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"{type(value).__name__} {value!r:.60}"
