@@ -19,7 +19,8 @@ awaiting_approval      wait   (enter notify_approval_required) approve -> author
                               internal_error -> failed / note_internal_error
 authorized             wait   (enter notify_authorized) dispatch -> queued / take_dispatch · cancel -> cancelled
                               internal_error -> failed / note_internal_error
-queued                 auto   -> running
+queued                 auto   (enter request_slot) [not slot_wanted] -> running · slot_granted -> running
+                              cancel -> stopping · internal_error -> recording / note_internal_error, withdraw
 running                plain  (effect tool_call behind agent_invocation.tool_dispatch; after tool_timeout:
                                 execution_expired; enter start_execution)
                               execution_completed -> recording / take_outcome
@@ -51,12 +52,12 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 from pawl.runtime.fsm.table import After, EventInfo, Kind, Machine, Row, StateInfo, Unhandled
 
 if TYPE_CHECKING:
-    from pawl.runtime.agent.payloads import Approval, Authorized, Dispatch, ToolEnded
+    from pawl.runtime.agent.payloads import Approval, Authorized, Dispatch, SlotGranted, ToolEnded
     from pawl.runtime.agent.tool_invocation import ToolInvocation
     from pawl.runtime.barriers.answers import BarrierAnswer
 
 SPEC_VERSION: Final = 1
-SPEC_HASH: Final = "98a44fdb83e7d92569ce967c9f5dbfff050c2a12849445822144f6d42a1f829d"
+SPEC_HASH: Final = "2b7bec444a80a9e0ae90da4212a66c5d3f86ae06aa1adccfd4bfd8907a182112"
 
 
 class State(StrEnum):
@@ -95,6 +96,7 @@ class Event(StrEnum):
     APPROVE = "approve"
     REJECT = "reject"
     DISPATCH = "dispatch"
+    SLOT_GRANTED = "slot_granted"
     CANCEL = "cancel"
     EXECUTION_COMPLETED = "execution_completed"
     EXECUTION_EXPIRED = "execution_expired"
@@ -138,6 +140,8 @@ class Guards(Protocol):
 
     def approval_wanted(self, payload: Authorized, /) -> bool: ...
 
+    def slot_wanted(self, payload: Dispatch, /) -> bool: ...
+
     def refusal_repairable(self, payload: BarrierAnswer, /) -> bool: ...
 
     def cancelled(self, payload: BarrierAnswer, /) -> bool: ...
@@ -164,19 +168,23 @@ class Actions(Protocol):
 
     def take_dispatch(self, payload: Dispatch, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def start_execution(self, payload: Dispatch, /) -> tuple[Self, tuple[object, ...]] | None: ...
+    def request_slot(self, payload: Dispatch, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def take_outcome(self, payload: ToolEnded, /) -> tuple[Self, tuple[object, ...]] | None: ...
+    def withdraw(self, payload: Exception, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def prepare_tool_outcome(self, payload: ToolEnded | BarrierAnswer, /) -> tuple[Self, tuple[object, ...]] | None:
+    def prepare_tool_outcome(self, payload: ToolEnded | BarrierAnswer | Exception, /) -> tuple[Self, tuple[object, ...]] | None:
         """Make the command of the barrier tool_outcome."""
         ...
+
+    def start_execution(self, payload: Dispatch | SlotGranted, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def take_outcome(self, payload: ToolEnded, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
     def note_timeout(self, payload: None, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
     def request_stop(self, payload: None, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def submit_barrier(self, payload: ToolEnded | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None:
+    def submit_barrier(self, payload: ToolEnded | BarrierAnswer | Exception | None, /) -> tuple[Self, tuple[object, ...]] | None:
         """Submit the command under its commit token."""
         ...
 
@@ -252,7 +260,7 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         StateInfo(State.AUTHORIZING,            Kind.PLAIN, enter=("submit_authorization",), after=After("authorization_timeout", Event.AUTHORIZATION_EXPIRED)),
         StateInfo(State.AWAITING_APPROVAL,      Kind.WAIT,  enter=("notify_approval_required",)),
         StateInfo(State.AUTHORIZED,             Kind.WAIT,  enter=("notify_authorized",)),
-        StateInfo(State.QUEUED,                 Kind.AUTO),
+        StateInfo(State.QUEUED,                 Kind.AUTO,  enter=("request_slot",)),
         StateInfo(State.RUNNING,                Kind.PLAIN, enter=("start_execution",), after=After("tool_timeout", Event.EXECUTION_EXPIRED), effect="tool_call"),
         StateInfo(State.STOPPING,               Kind.PLAIN, enter=("request_stop",), after=After("drain_timeout", Event.STOP_EXPIRED)),
         StateInfo(State.RECORDING__COMMITTING,  Kind.PLAIN, enter=("submit_barrier",)),
@@ -273,6 +281,7 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         EventInfo(Event.APPROVE,                 unhandled=Unhandled.REFUSE),
         EventInfo(Event.REJECT,                  unhandled=Unhandled.REFUSE),
         EventInfo(Event.DISPATCH,                unhandled=Unhandled.REFUSE),
+        EventInfo(Event.SLOT_GRANTED,            authority=("session",), correlate="tool_invocation_id", unhandled=Unhandled.STALE),
         EventInfo(Event.CANCEL,                  unhandled=Unhandled.IGNORE),
         EventInfo(Event.EXECUTION_COMPLETED,     authority=("session",), correlate="tool_invocation_id", unhandled=Unhandled.STALE),
         EventInfo(Event.EXECUTION_EXPIRED,       unhandled=Unhandled.STALE),
@@ -291,54 +300,57 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         EventInfo(Event.INTERNAL_ERROR),
     ),
     rows=(
-        Row(State.IDLE,                   None,                          State.VALIDATING,             line=52),
-        Row(State.VALIDATING,             None,                          State.FAILED,                 when=("failed",), line=53),
-        Row(State.VALIDATING,             None,                          State.COMPLETED,              when=("answered",), line=54),
-        Row(State.VALIDATING,             None,                          State.AUTHORIZING,            line=55),
-        Row(State.VALIDATING,             Event.INTERNAL_ERROR,          State.FAILED,                 do=("note_internal_error",), line=88),
-        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.CANCELLED,              when=("authorization_cancelled",), do=("take_authorization",), line=57),
-        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.FAILED,                 when=("authorization_failed",), do=("take_authorization",), line=58),
-        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.REJECTED,               when=("authorization_rejected",), do=("take_authorization",), line=59),
-        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.AWAITING_APPROVAL,      when=("approval_wanted",), do=("take_authorization",), line=60),
-        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.AUTHORIZED,             do=("take_authorization",), line=61),
-        Row(State.AUTHORIZING,            Event.AUTHORIZATION_EXPIRED,   State.AWAITING_APPROVAL,      do=("note_authorization_expiry",), line=62),
-        Row(State.AUTHORIZING,            Event.CANCEL,                  State.CANCELLED,              line=63),
-        Row(State.AUTHORIZING,            Event.INTERNAL_ERROR,          State.FAILED,                 do=("note_internal_error",), line=64),
-        Row(State.AWAITING_APPROVAL,      Event.APPROVE,                 State.AUTHORIZED,             do=("take_approval",), line=66),
-        Row(State.AWAITING_APPROVAL,      Event.REJECT,                  State.REJECTED,               do=("take_approval",), line=67),
-        Row(State.AWAITING_APPROVAL,      Event.CANCEL,                  State.CANCELLED,              line=68),
-        Row(State.AWAITING_APPROVAL,      Event.INTERNAL_ERROR,          State.FAILED,                 do=("note_internal_error",), line=88),
-        Row(State.AUTHORIZED,             Event.DISPATCH,                State.QUEUED,                 do=("take_dispatch",), line=69),
-        Row(State.AUTHORIZED,             Event.CANCEL,                  State.CANCELLED,              line=70),
-        Row(State.AUTHORIZED,             Event.INTERNAL_ERROR,          State.FAILED,                 do=("note_internal_error",), line=88),
-        Row(State.QUEUED,                 None,                          State.RUNNING,                line=71),
-        Row(State.RUNNING,                Event.EXECUTION_COMPLETED,     State.RECORDING__COMMITTING,  do=("take_outcome", "prepare_tool_outcome"), line=73),
-        Row(State.RUNNING,                Event.EXECUTION_EXPIRED,       State.STOPPING,               do=("note_timeout",), line=74),
-        Row(State.RUNNING,                Event.CANCEL,                  State.STOPPING,               line=75),
-        Row(State.STOPPING,               Event.EXECUTION_COMPLETED,     State.RECORDING__COMMITTING,  do=("take_outcome", "prepare_tool_outcome"), line=76),
-        Row(State.STOPPING,               Event.STOP_EXPIRED,            State.UNRESOLVED,             line=77),
-        Row(State.STOPPING,               Event.CANCEL,                  None,                         line=78),
+        Row(State.IDLE,                   None,                          State.VALIDATING,             line=53),
+        Row(State.VALIDATING,             None,                          State.FAILED,                 when=("failed",), line=54),
+        Row(State.VALIDATING,             None,                          State.COMPLETED,              when=("answered",), line=55),
+        Row(State.VALIDATING,             None,                          State.AUTHORIZING,            line=56),
+        Row(State.VALIDATING,             Event.INTERNAL_ERROR,          State.FAILED,                 do=("note_internal_error",), line=95),
+        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.CANCELLED,              when=("authorization_cancelled",), do=("take_authorization",), line=58),
+        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.FAILED,                 when=("authorization_failed",), do=("take_authorization",), line=59),
+        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.REJECTED,               when=("authorization_rejected",), do=("take_authorization",), line=60),
+        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.AWAITING_APPROVAL,      when=("approval_wanted",), do=("take_authorization",), line=61),
+        Row(State.AUTHORIZING,            Event.AUTHORIZATION_COMPLETED, State.AUTHORIZED,             do=("take_authorization",), line=62),
+        Row(State.AUTHORIZING,            Event.AUTHORIZATION_EXPIRED,   State.AWAITING_APPROVAL,      do=("note_authorization_expiry",), line=63),
+        Row(State.AUTHORIZING,            Event.CANCEL,                  State.CANCELLED,              line=64),
+        Row(State.AUTHORIZING,            Event.INTERNAL_ERROR,          State.FAILED,                 do=("note_internal_error",), line=65),
+        Row(State.AWAITING_APPROVAL,      Event.APPROVE,                 State.AUTHORIZED,             do=("take_approval",), line=67),
+        Row(State.AWAITING_APPROVAL,      Event.REJECT,                  State.REJECTED,               do=("take_approval",), line=68),
+        Row(State.AWAITING_APPROVAL,      Event.CANCEL,                  State.CANCELLED,              line=69),
+        Row(State.AWAITING_APPROVAL,      Event.INTERNAL_ERROR,          State.FAILED,                 do=("note_internal_error",), line=95),
+        Row(State.AUTHORIZED,             Event.DISPATCH,                State.QUEUED,                 do=("take_dispatch",), line=70),
+        Row(State.AUTHORIZED,             Event.CANCEL,                  State.CANCELLED,              line=71),
+        Row(State.AUTHORIZED,             Event.INTERNAL_ERROR,          State.FAILED,                 do=("note_internal_error",), line=95),
+        Row(State.QUEUED,                 None,                          State.RUNNING,                unless=("slot_wanted",), line=75),
+        Row(State.QUEUED,                 Event.SLOT_GRANTED,            State.RUNNING,                line=76),
+        Row(State.QUEUED,                 Event.CANCEL,                  State.STOPPING,               line=77),
+        Row(State.QUEUED,                 Event.INTERNAL_ERROR,          State.RECORDING__COMMITTING,  do=("note_internal_error", "withdraw", "prepare_tool_outcome"), line=78),
+        Row(State.RUNNING,                Event.EXECUTION_COMPLETED,     State.RECORDING__COMMITTING,  do=("take_outcome", "prepare_tool_outcome"), line=80),
+        Row(State.RUNNING,                Event.EXECUTION_EXPIRED,       State.STOPPING,               do=("note_timeout",), line=81),
+        Row(State.RUNNING,                Event.CANCEL,                  State.STOPPING,               line=82),
+        Row(State.STOPPING,               Event.EXECUTION_COMPLETED,     State.RECORDING__COMMITTING,  do=("take_outcome", "prepare_tool_outcome"), line=83),
+        Row(State.STOPPING,               Event.STOP_EXPIRED,            State.UNRESOLVED,             line=84),
+        Row(State.STOPPING,               Event.CANCEL,                  None,                         line=85),
         Row(State.RECORDING__COMMITTING,  Event.COMMITTED,               State.RECORDING,              do=("apply_tool_outcome",), line=21),
         Row(State.RECORDING__COMMITTING,  Event.SUPERSEDED,              State.UNRESOLVED,             do=("note_lost",), line=21),
-        Row(State.RECORDING__COMMITTING,  Event.REFUSED,                 State.RECORDING_FAILURE,      when=("refusal_repairable",), do=("note_refusal",), line=84),
-        Row(State.RECORDING__COMMITTING,  Event.REFUSED,                 State.UNRESOLVED,             do=("note_refusal",), line=85),
+        Row(State.RECORDING__COMMITTING,  Event.REFUSED,                 State.RECORDING_FAILURE,      when=("refusal_repairable",), do=("note_refusal",), line=91),
+        Row(State.RECORDING__COMMITTING,  Event.REFUSED,                 State.UNRESOLVED,             do=("note_refusal",), line=92),
         Row(State.RECORDING__COMMITTING,  Event.UNAVAILABLE,             State.RECORDING__RETRYING,    do=("note_unavailable",), line=21),
         Row(State.RECORDING__COMMITTING,  Event.UNCERTAIN,               State.RECORDING__RECONCILING, line=21),
-        Row(State.RECORDING__COMMITTING,  Event.CANCEL,                  None,                         line=86),
+        Row(State.RECORDING__COMMITTING,  Event.CANCEL,                  None,                         line=93),
         Row(State.RECORDING__RETRYING,    Event.RETRY_DUE,               State.RECORDING__COMMITTING,  do=("renew_token",), line=21),
-        Row(State.RECORDING__RETRYING,    Event.CANCEL,                  None,                         line=86),
+        Row(State.RECORDING__RETRYING,    Event.CANCEL,                  None,                         line=93),
         Row(State.RECORDING__RECONCILING, Event.READ_COMMITTED,          State.RECORDING,              do=("apply_tool_outcome",), line=21),
         Row(State.RECORDING__RECONCILING, Event.SUPERSEDED,              State.UNRESOLVED,             do=("note_lost",), line=21),
         Row(State.RECORDING__RECONCILING, Event.READ_UNWRITTEN,          State.RECORDING__RETRYING,    line=21),
         Row(State.RECORDING__RECONCILING, Event.READ_CONFLICT,           State.UNRESOLVED,             do=("abandon_barrier",), line=21),
         Row(State.RECORDING__RECONCILING, Event.READ_FAILED,             State.RECORDING__REREADING,   line=21),
-        Row(State.RECORDING__RECONCILING, Event.CANCEL,                  None,                         line=86),
+        Row(State.RECORDING__RECONCILING, Event.CANCEL,                  None,                         line=93),
         Row(State.RECORDING__REREADING,   Event.REREAD_DUE,              State.RECORDING__RECONCILING, line=21),
-        Row(State.RECORDING__REREADING,   Event.CANCEL,                  None,                         line=86),
-        Row(State.RECORDING,              None,                          State.CANCELLED,              when=("cancelled",), line=81),
-        Row(State.RECORDING,              None,                          State.FAILED,                 when=("failed",), line=82),
-        Row(State.RECORDING,              None,                          State.COMPLETED,              line=83),
-        Row(State.RECORDING_FAILURE,      None,                          State.RECORDING__COMMITTING,  do=("prepare_tool_outcome",), line=87),
+        Row(State.RECORDING__REREADING,   Event.CANCEL,                  None,                         line=93),
+        Row(State.RECORDING,              None,                          State.CANCELLED,              when=("cancelled",), line=88),
+        Row(State.RECORDING,              None,                          State.FAILED,                 when=("failed",), line=89),
+        Row(State.RECORDING,              None,                          State.COMPLETED,              line=90),
+        Row(State.RECORDING_FAILURE,      None,                          State.RECORDING__COMMITTING,  do=("prepare_tool_outcome",), line=94),
     ),
 )
 

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from pawl.runtime.agent.context import ToolContext
     from pawl.runtime.agent.definition import Agent
     from pawl.runtime.agent.probe import Found
+    from pawl.runtime.agent.rate import Rate
     from pawl.runtime.agent.redaction import Secret
+    from pawl.runtime.agent.retries import Retries
     from pawl.runtime.agent.tool import Tool, tool
     from pawl.runtime.agent.usage import UsageLimits
     from pawl.runtime.app.agents import AgentHandle
     from pawl.runtime.app.execution import Execution
     from pawl.runtime.app.runtime import Runtime
+    from pawl.runtime.execution.stats import Stats
     from pawl.runtime.fsm.errors import MachineError, SnapshotMismatch, StepFailed, UnhandledEvent
     from pawl.runtime.fsm.session import Session
     from pawl.runtime.fsm.snapshot import Snapshot
@@ -54,12 +57,14 @@ if TYPE_CHECKING:
         InvalidArguments,
         InvalidOutput,
         IterationsExhausted,
+        ListenerFailed,
         MalformedModelAnswer,
         ModelError,
         NotSuspended,
         OutcomeUnknown,
         PawlError,
         PreparationTimeout,
+        RequestExpired,
         RuntimeClosed,
         SchemaTooNew,
         SpecMismatch,
@@ -128,6 +133,7 @@ __all__ = [
     "InvalidArguments",
     "InvalidOutput",
     "IterationsExhausted",
+    "ListenerFailed",
     "MachineError",
     "MalformedModelAnswer",
     "Message",
@@ -142,9 +148,12 @@ __all__ = [
     "PawlError",
     "PreparationTimeout",
     "Provider",
+    "Rate",
     "Receipt",
     "Rejected",
+    "RequestExpired",
     "Rest",
+    "Retries",
     "Runtime",
     "RuntimeClosed",
     "SchemaTooNew",
@@ -155,6 +164,7 @@ __all__ = [
     "SpecMismatch",
     "StaleRequest",
     "StaleRevision",
+    "Stats",
     "StepFailed",
     "StoreCorrupt",
     "StoreError",
@@ -217,6 +227,7 @@ _EXPORTS = {
     "InvalidArguments": "pawl.runtime.records.errors",
     "InvalidOutput": "pawl.runtime.records.errors",
     "IterationsExhausted": "pawl.runtime.records.errors",
+    "ListenerFailed": "pawl.runtime.records.errors",
     "MachineError": "pawl.runtime.fsm.errors",
     "MalformedModelAnswer": "pawl.runtime.records.errors",
     "Message": "pawl.runtime.records.messages",
@@ -227,12 +238,16 @@ _EXPORTS = {
     "NotSuspended": "pawl.runtime.records.errors",
     "Outcome": "pawl.runtime.records.rests",
     "OutcomeUnknown": "pawl.runtime.records.errors",
+    "OutputSchema": "pawl.runtime.llm.port",
     "PawlError": "pawl.runtime.records.errors",
     "PreparationTimeout": "pawl.runtime.records.errors",
     "Provider": "pawl.runtime.llm.port",
+    "Rate": "pawl.runtime.agent.rate",
     "Receipt": "pawl.runtime.records.approvals",
     "Rejected": "pawl.runtime.records.rests",
+    "RequestExpired": "pawl.runtime.records.errors",
     "Rest": "pawl.runtime.records.rests",
+    "Retries": "pawl.runtime.agent.retries",
     "Runtime": "pawl.runtime.app.runtime",
     "RuntimeClosed": "pawl.runtime.records.errors",
     "SchemaTooNew": "pawl.runtime.records.errors",
@@ -243,11 +258,13 @@ _EXPORTS = {
     "SpecMismatch": "pawl.runtime.records.errors",
     "StaleRequest": "pawl.runtime.records.errors",
     "StaleRevision": "pawl.runtime.records.errors",
+    "Stats": "pawl.runtime.execution.stats",
     "StepFailed": "pawl.runtime.fsm.errors",
     "StoreCorrupt": "pawl.runtime.records.errors",
     "StoreError": "pawl.runtime.records.errors",
     "StoreReadOnly": "pawl.runtime.records.errors",
     "StoreUnavailable": "pawl.runtime.records.errors",
+    "StreamingProvider": "pawl.runtime.llm.port",
     "Superseded": "pawl.runtime.records.errors",
     "Suspended": "pawl.runtime.records.rests",
     "Tool": "pawl.runtime.agent.tool",
@@ -255,8 +272,6 @@ _EXPORTS = {
     "ToolContext": "pawl.runtime.agent.context",
     "ToolError": "pawl.runtime.records.errors",
     "ToolSpec": "pawl.runtime.llm.port",
-    "StreamingProvider": "pawl.runtime.llm.port",
-    "OutputSchema": "pawl.runtime.llm.port",
     "UnhandledEvent": "pawl.runtime.fsm.errors",
     "UnknownSubject": "pawl.runtime.records.errors",
     "Unresolved": "pawl.runtime.records.rests",

@@ -14,6 +14,7 @@ import attrs
 from pawl.runtime.agent.approval import Approval, ApprovalRule, approval_of, is_async
 from pawl.runtime.agent.arguments import Parameters
 from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.rate import Limit, RateRule, limit_of
 from pawl.runtime.agent.redaction import secret_places
 from pawl.runtime.agent.results import MAX_RESULT_BYTES, result_text
 from pawl.runtime.agent.signature import parameters_of
@@ -47,6 +48,7 @@ class Tool(Generic[P, R]):
     timeout: float | None
     max_result_bytes: int
     is_async: bool
+    limit: Limit | None = None
     spec: ToolSpec = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -111,6 +113,8 @@ def tool(
     timeout: float | None = ...,
     max_result_bytes: int = ...,
     redact: Iterable[str] = ...,
+    max_concurrent: int | None = ...,
+    rate: RateRule | None = ...,
 ) -> Tool[P, R]: ...
 
 
@@ -126,6 +130,8 @@ def tool(
     timeout: float | None = ...,
     max_result_bytes: int = ...,
     redact: Iterable[str] = ...,
+    max_concurrent: int | None = ...,
+    rate: RateRule | None = ...,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
 
@@ -142,6 +148,8 @@ def tool(
     timeout: float | None = None,
     max_result_bytes: int = MAX_RESULT_BYTES,
     redact: Iterable[str] = (),
+    max_concurrent: int | None = None,
+    rate: RateRule | None = None,
 ) -> Any:
     """Make a tool of a function, `async` or not; of a bound method, a closure or an object with `__call__`.
 
@@ -156,6 +164,9 @@ def tool(
     * `timeout`: seconds until the body is asked to stop. `max_result_bytes`: limit of the result's text.
     * `redact`: paths of arguments whose values people must not see, such as `["card", "address.zip"]`; so does
       `Annotated[str, Secret]`. The body, the policy and the model get the real ones.
+    * `max_concurrent`, `rate`: bodies at a time, and starts in a while (`"10/s"`, `"100/min"`, `Rate(10, per=60.0)`),
+      in this process, over all its executions, first come, first served. A call waits for its turn; its timeout
+      begins when it runs.
 
     A parameter annotated with ToolContext is given the context and is hidden from the model. Raises InvalidArguments
     for a signature that a model cannot fill or an option that makes no sense.
@@ -175,6 +186,8 @@ def tool(
             on_error=on_error,
             timeout=timeout,
             max_result_bytes=max_result_bytes,
+            max_concurrent=max_concurrent,
+            rate=rate,
         )
 
     return decorate if function is None else decorate(function)
@@ -200,6 +213,8 @@ def make_tool(
     on_error: OnError = "tell_model",
     timeout: float | None = None,
     max_result_bytes: int = MAX_RESULT_BYTES,
+    max_concurrent: int | None = None,
+    rate: RateRule | None = None,
 ) -> Tool[..., Any]:
     """Make a tool whose parameters are known already, instead of read from a signature.
 
@@ -226,6 +241,7 @@ def make_tool(
         timeout=None if timeout is None else _positive(where, "timeout", timeout, "a number of seconds"),
         max_result_bytes=int(_positive(where, "max_result_bytes", max_result_bytes, "a number of bytes")),
         is_async=is_async(function),
+        limit=limit_of(max_concurrent, rate, where),
     )
 
 

@@ -9,7 +9,7 @@ import attrs
 from pawl.runtime.agent.barrier_steps import BarrierSteps, Effects, OpenBarrier, refusing
 from pawl.runtime.agent.batch import spoken
 from pawl.runtime.agent.definition import Agent
-from pawl.runtime.agent.effects import Authorize, Lost, Notify, RunTool, StopWork
+from pawl.runtime.agent.effects import Authorize, Lost, Notify, RequestSlot, RunTool, StopWork, Withdraw
 from pawl.runtime.agent.facts import NOTHING, error_info
 from pawl.runtime.agent.payloads import Approval, Authorized, ChildNews, Dispatch, ToolEnded
 from pawl.runtime.agent.tool import Tool
@@ -131,6 +131,18 @@ class ToolInvocation(BarrierSteps):
     def take_dispatch(self, payload: Dispatch) -> tuple[Self, Effects]:
         """The batch's barrier wrote the row as pending."""
         return self.with_row(status=ToolStatus.PENDING, attempt=payload.attempt), NOTHING
+
+    def slot_wanted(self, payload: object) -> bool:
+        """The tool has limits, so that the call has to wait for its turn."""
+        return self.tool is not None and self.tool.limit is not None
+
+    def request_slot(self, payload: object) -> tuple[Self, Effects]:
+        """Queue for a slot; a tool without limits needs none."""
+        return self, (RequestSlot(self.row),) if self.slot_wanted(payload) else NOTHING
+
+    def withdraw(self, payload: object) -> tuple[Self, Effects]:
+        """It will not run: whatever it waits for or was granted is given back."""
+        return self, (Withdraw(self.row),)
 
     def start_execution(self, payload: object) -> tuple[Self, Effects]:
         """Let the body go. Its batch is on record, and this is the only place that asks for it."""

@@ -31,11 +31,13 @@ from pawl.runtime.agent.effects import (
     ReadAgain,
     ReadBack,
     Reopened,
+    RequestSlot,
     RetryPlanned,
     RunProbe,
     RunTool,
     StopWork,
     Submit,
+    Withdraw,
 )
 from pawl.runtime.agent.facts import error_info
 from pawl.runtime.agent.payloads import LoadedContext, WorkFailed
@@ -251,6 +253,10 @@ class Keeper:
             case CallModel():
                 provider = partial(self._provider, invocation.agent)
                 self._workshop.call_model(effect, provider, self._poster(live), self._permit(live))
+            case RequestSlot(row):
+                self._workshop.request_slot(row, invocation, self._poster(live))
+            case Withdraw(row):
+                self._workshop.withdraw(row, self._poster(live))
             case RunTool(row, deadline):
                 deadline = nearer(deadline, invocation.record.deadline)
                 self._workshop.run_tool(row, deadline, invocation, self._poster(live), self._permit(live))
@@ -325,7 +331,7 @@ class Keeper:
             case ReadBack(command):
                 said = BarrierAnswer(command.token, True, error=error)
                 post("read_failed", said, self._child_of(command), said.operation)
-            case Authorize(row) | RunTool(row):
+            case Authorize(row) | RunTool(row) | RequestSlot(row):
                 post("internal_error", error, row.tool_invocation_id, row.tool_invocation_id)
             case _:
                 post("internal_error", error, None, None)

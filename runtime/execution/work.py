@@ -16,10 +16,11 @@ from pawl.runtime.agent.approval import ApprovalQuery, is_async
 from pawl.runtime.agent.context import Cancellation, ToolContext
 from pawl.runtime.agent.effects import CallModel
 from pawl.runtime.agent.facts import error_info
-from pawl.runtime.agent.payloads import Authorized, LlmCompleted, LlmFailed, ProbeAnswer, ToolEnded
+from pawl.runtime.agent.payloads import Authorized, LlmCompleted, LlmFailed, ProbeAnswer, SlotGranted, ToolEnded
 from pawl.runtime.agent.probe import Found, read_probe
 from pawl.runtime.agent.retries import asked_to_wait
 from pawl.runtime.agent.tool import Tool
+from pawl.runtime.execution.slots import Slots
 from pawl.runtime.llm.port import Provider
 from pawl.runtime.llm.telling import told
 from pawl.runtime.loop.environment import Cancellable, Environment
@@ -53,12 +54,17 @@ class Workshop:
         self._environment = environment
         self._deps = deps
         self._running: dict[str, tuple[Cancellable, Cancellation | None]] = {}
+        self._slots = Slots(environment)
+        self._queued: dict[str, Callable[[], None]] = {}
 
     def __len__(self) -> int:
         return len(self._running)
 
     def stop(self, operation: str) -> None:
-        """Ask it to stop. A body that does not listen goes on, and is waited for."""
+        """Ask it to stop. A body that does not listen goes on, and is waited for; one that has not begun never does."""
+        withdraw = self._queued.get(operation)
+        if withdraw is not None:
+            withdraw()
         running = self._running.get(operation)
         if running is not None:
             cancellable, cancellation = running
@@ -98,6 +104,27 @@ class Workshop:
 
     # tools --------------------------------------------------------------------------------------------------
 
+    @property
+    def queued(self) -> int:
+        """Tool calls that wait for a slot of their tool."""
+        return self._slots.waiting
+
+    def request_slot(self, row: ToolRow, invocation: AgentInvocation, post: Post) -> None:
+        """Wait until a tool with limits has a slot for this call; it is given back when the body has ended."""
+        tool, name = invocation.agent.tool(row.tool), row.tool_invocation_id
+        assert tool is not None
+        assert tool.limit is not None
+        granted = SlotGranted(name, row.attempt)
+        self._queued[name] = partial(self.withdraw, row, post)
+        self._slots.request(tool.limit, _slot(row), partial(post, "slot_granted", granted, name, None))
+
+    def withdraw(self, row: ToolRow, post: Post) -> None:
+        """A dispatched call will not run: give its slot back, wanted or granted, and tell its end."""
+        name = row.tool_invocation_id
+        self._queued.pop(name, None)
+        self._slots.release(_slot(row))
+        post("execution_completed", ToolEnded(name, row.attempt, ToolOutcome(cancelled=True)), name, name)
+
     def run_tool(
         self, row: ToolRow, deadline: float | None, invocation: AgentInvocation, post: Post, permit: Permit
     ) -> None:
@@ -115,9 +142,11 @@ class Workshop:
             cancellation=cancellation,
         )
         started = self._environment.now()
+        self._queued.pop(name, None)
 
         def ended(text: str | None, error: BaseException | None) -> None:
             self._running.pop(name, None)
+            self._slots.release(_slot(row))
             outcome = _outcome(text, error, cancellation.is_set, max(0.0, self._environment.now() - started))
             post("execution_completed", ToolEnded(name, row.attempt, outcome), name, name)
 
@@ -275,6 +304,11 @@ class _Waiting:
     def cancel(self) -> None:
         """It will not begin."""
         self.cancelled = True
+
+
+def _slot(row: ToolRow) -> str:
+    """The name of one attempt of a call."""
+    return f"{row.tool_invocation_id}#{row.attempt}"
 
 
 def _body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext) -> str:

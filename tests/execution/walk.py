@@ -28,10 +28,12 @@ from pawl.runtime.agent.effects import (
     ReadAgain,
     ReadBack,
     Reopened,
+    RequestSlot,
     RunProbe,
     RunTool,
     StopWork,
     Submit,
+    Withdraw,
 )
 from pawl.runtime.agent.payloads import (
     Decided,
@@ -150,7 +152,7 @@ class Walk(Answers):
 
     def _claim(self) -> Recovered:
         """Another process, or this one again: everything that was alive is gone."""
-        self.waiting, self.timers, self.told, self.closed = [], {}, [], False
+        self.waiting, self.timers, self.told, self.closed, self.queued = [], {}, [], False, {}
         claimed = take_over(NAME, "me", self.now, lambda owner: True)(self.tx)
         self.tx.keep()
         found = recovered(NAME)(self.tx)
@@ -249,7 +251,14 @@ class Walk(Answers):
                     assert stored is not None
                     assert (stored.status, stored.attempt) == (ToolStatus.PENDING, row.attempt), "before its commit"
                 self.ran[row.tool_invocation_id] += 1
+                self.queued.pop(row.tool_invocation_id, None)
                 self._run_tool(row)
+            case RequestSlot(row):
+                self._request_slot(row)
+            case Withdraw(row):
+                self._withdraw(row)
+            case StopWork(name) if name in self.queued:
+                self._withdraw(self.queued[name])
             case StopWork(name):
                 for one in self.waiting:
                     if one.name == name:

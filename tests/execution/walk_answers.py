@@ -17,6 +17,7 @@ from pawl.runtime.agent.payloads import (
     LlmFailed,
     ProbeAnswer,
     Recovered,
+    SlotGranted,
     Stop,
     ToolEnded,
 )
@@ -68,11 +69,13 @@ class Answers:
     random: random.Random
     waiting: list[Waiting]
     may_run: Counter[str]
+    queued: dict[str, Any]
     now: float
     tampered: bool
     trouble: bool
 
     def __init__(self) -> None:
+        self.queued = {}
         self.tx = MemoryTransaction()
         self.tx.agents.insert(AgentRoot(AGENT_ID, "a", 1, 0.0))
         self.tx.keep()
@@ -195,7 +198,9 @@ class Answers:
             return lambda: Message(live.session, event, payload, self.now, None, settles)
 
         def calls() -> Message:
-            picked = self.random.sample(["free", "paid", "probed", "strict", "nothing"], self.random.randint(1, 3))
+            picked = self.random.sample(
+                ["free", "paid", "probed", "strict", "scarce", "nothing"], self.random.randint(1, 3)
+            )
             made = tuple(
                 ToolCall(f"c{n}", name_, '{"text":"x"}' if self.random.random() < 0.9 else "{")
                 for n, name_ in enumerate(picked)
@@ -230,6 +235,21 @@ class Answers:
             settles=name,
             physical=True,
         )
+
+    def _request_slot(self, row: Any) -> None:
+        name = row.tool_invocation_id
+        granted = SlotGranted(name, row.attempt)
+        self._expect(f"slot {name}", ("granted", "slot_granted", granted), child=name)
+        self.queued[name] = row
+
+    def _withdraw(self, row: Any) -> None:
+        """It never began; the slot may have been granted all the same, and that comes late."""
+        name = row.tool_invocation_id
+        self.queued.pop(name, None)
+        if self.random.random() < 0.5:
+            self.waiting = [one for one in self.waiting if one.name != f"slot {name}"]
+        ended = ToolEnded(name, row.attempt, ToolOutcome(cancelled=True))
+        self._expect(name, ("withdrawn", "execution_completed", ended), child=name, settles=name, physical=True)
 
     def _authorize(self, row: Any) -> None:
         name = row.tool_invocation_id

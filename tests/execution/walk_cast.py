@@ -45,7 +45,13 @@ def strict(text: str) -> str:
     return text
 
 
-TOOLS = (free, paid, probed, strict)
+@tool(max_concurrent=1, timeout=5)
+def scarce(text: str) -> str:
+    """Waits for its turn, and is asked about."""
+    return text
+
+
+TOOLS = (free, paid, probed, strict, scarce)
 
 
 @attrs.frozen
