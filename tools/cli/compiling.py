@@ -45,7 +45,7 @@ class Work:
     def end(self, **more: Any) -> None:
         """Print the JSON object when it was asked for, and leave with 1 when anything is wrong."""
         if self.json:
-            findings = [_as_data(each) for each in self.compiled.findings]
+            findings = [as_data(each) for each in self.compiled.findings]
             as_json({"ok": self.ok, "findings": findings, "faults": self.wrong} | more)
         if not self.ok:
             leave(1)
@@ -122,7 +122,8 @@ def _tell_changes(work: Work, changes: dict[Path, Change], left: list[Path]) -> 
         err(f"note: {path} was generated from a spec that is gone; remove it, or run with --prune")
 
 
-def _as_data(found: Finding) -> dict[str, Any]:
+def as_data(found: Finding) -> dict[str, Any]:
+    """A finding as JSON data."""
     at = found.position
     return {
         "rule": found.rule, "severity": str(found.severity), "file": at.file, "line": at.line, "column": at.column,

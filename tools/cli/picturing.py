@@ -46,11 +46,15 @@ def agent_machine() -> MachineModel:
 
 def save(path: Path, model: MachineModel, state: str | None, hops: Iterable[tuple[str, str]] = ()) -> None:
     """Write the picture with `state` and the way `hops`. Raises Misuse for another suffix, or when it cannot be."""
+    write_drawing(path, emit_dot(model, over=overlay(model, state, hops)), model.file)
+
+
+def write_drawing(path: Path, dot: str, file: str) -> None:
+    """Write `dot`, or draw it, as the suffix of `path` says; `file` is the spec. Raises Misuse as `save` does."""
     if path.suffix not in (".svg", ".dot"):
         raise Misuse(f"{path}: a diagram is written as .svg or .dot; name such a file")
-    dot = emit_dot(model, over=overlay(model, state, hops))
     try:
-        text = emit_svg(dot, model.file) if path.suffix == ".svg" else dot
+        text = emit_svg(dot, file) if path.suffix == ".svg" else dot
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
     except CannotDraw as error:

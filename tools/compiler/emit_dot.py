@@ -176,6 +176,7 @@ def _small(node: Node, paint: Paint | None) -> list[tuple[str, Sequence[str]]]:
     plain = len(node.lines) - sum(bool(line.text) for line in node.stays)
     found: list[tuple[str, Sequence[str]]] = [(_LINES, node.lines[:plain])] if plain else []
     found += [(paint.brushes[line.tone].ink, [paint.text(line)]) for line in node.stays]
+    found += [(paint.of_state(node.name).ink, lines)] if (lines := paint.said.get(node.name)) else []
     hidden = paint.hidden(node.within)
     return [*found, (hidden[1].ink, [hidden[0]])] if hidden is not None else found
 

@@ -32,8 +32,8 @@ class Paint:
     """An overlay of a whole machine, all in terms of tones, each with its brush.
 
     `tone` of a row, `states` by name as the picture shows them (others keep `plain`), `mixed` for an arrow whose rows
-    differ. `count` is put behind a line, `inside` into a state for the rows hidden in its barrier, `width` is an
-    arrow's in points.
+    differ. `count` is put behind a line, `inside` into a state for the rows hidden in its barrier, as are the lines
+    that `said` has for it; `width` is an arrow's in points.
     """
 
     title: str
@@ -45,6 +45,7 @@ class Paint:
     count: Callable[[Sequence[RowModel]], str] = _nothing
     inside: Callable[[Sequence[RowModel]], str] = _nothing
     width: Callable[[Sequence[RowModel]], float] = lambda _: 1.4
+    said: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
 
     def of_state(self, name: str) -> Brush:
         """How a state is drawn."""
