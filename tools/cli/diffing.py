@@ -53,7 +53,8 @@ def diff(old: Path, new: Path, wish: Wish) -> None:
         raise Misuse(str(error)) from None
     judged = verdict(found.old, found.new)
     if wish.diagram is not None:
-        title = f"{before.file} \u2192 {after.file}: {_summary(found)}; {_word(found, judged)}"
+        names = " \u2192 ".join(dict.fromkeys(Path(model.file).name for model in (before, after)))
+        title = f"{names}: {_summary(found)}; {_word(found, judged)}"
         dot = emit_dot(both(found), wish.expand, paint=paint(found, title))
         write_drawing(wish.diagram, dot, after.file)
     if wish.json:
@@ -159,7 +160,7 @@ def _row(each: RowChange) -> str:
     row, sign = each.row, _SIGNS[each.change]
     place = f"{row.at.file}:{row.at.line}"
     if each.change is Change.CHANGED and each.old is not None:
-        said = f"{_asked(each.old)}{_done(each.old)}  =>  {guard_text(row)}{_done(row)}"
+        said = f"{_asked(each.old)}{_done(each.old)}  =>  {f'{guard_text(row)}{_done(row)}'.strip()}"
     else:
         said = f"{_asked(row)}{_done(row)}"
     if each.moved and each.old_place is not None and each.new_place is not None:
@@ -179,7 +180,7 @@ def _done(row: RowModel) -> str:
 def _verdict(found: Difference, judged: Verdict) -> Iterator[Told]:
     if judged.compatible:
         yield (
-            "compatible: every word that the old machine accepts leads through the same states in the new one",
+            "compatible: what the old machine accepts, the new one accepts, through the same states",
             "green",
         )
     elif judged.initial is not None:
