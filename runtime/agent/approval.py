@@ -8,7 +8,11 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import attrs
 
+from pawl.runtime.agent.asynchronous import is_async
+from pawl.runtime.agent.callback import callback_of
+from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.freeze import freeze_mapping
+from pawl.runtime.agent.spoken import said
 from pawl.runtime.records.errors import InvalidArguments
 
 Permission = Literal["allow", "ask", "reject"]
@@ -16,7 +20,10 @@ Permission = Literal["allow", "ask", "reject"]
 
 @attrs.frozen
 class ApprovalQuery:
-    """What a policy is asked about. Values only: the JSON parts are deep-frozen, nothing in here is alive."""
+    """What a policy is asked about. Values only: the JSON parts are deep-frozen, nothing in here is alive.
+
+    `arguments` are the real ones, redacted fields included: what a policy says of its reason is shown to people.
+    """
 
     agent_id: str
     definition: str
@@ -24,7 +31,7 @@ class ApprovalQuery:
     execution_id: str
     tool: str
     tool_call_id: str
-    arguments: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze_mapping)
+    arguments: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze_mapping, repr=False)
     durable_context: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze_mapping)
 
 
@@ -39,7 +46,12 @@ class Authorization:
 PolicyAnswer: TypeAlias = bool | Permission | tuple[bool | Permission, str] | Authorization
 """True asks a person and False allows, as in `approval=True`; a tuple adds a reason."""
 
-Policy: TypeAlias = Callable[[ApprovalQuery], PolicyAnswer | Awaitable[PolicyAnswer]]
+Policy: TypeAlias = (
+    Callable[[ApprovalQuery], PolicyAnswer | Awaitable[PolicyAnswer]]
+    | Callable[[ApprovalQuery, ToolContext[Any]], PolicyAnswer | Awaitable[PolicyAnswer]]
+)
+"""A function of the query, or of the query and a ToolContext, where it finds `deps`."""
+
 ApprovalRule: TypeAlias = bool | Permission | Policy
 
 _PERMISSIONS: Final = ("allow", "ask", "reject")
@@ -51,18 +63,19 @@ class Approval:
 
     fixed: Authorization | None = None
     policy: Policy | None = None
+    wants: int = 1
 
     @property
     def is_async(self) -> bool:
         """Whether the policy is `async def`: then it is asked with `ask_async`."""
         return self.policy is not None and is_async(self.policy)
 
-    def ask(self, query: ApprovalQuery) -> Authorization:
+    def ask(self, query: ApprovalQuery, context: ToolContext[Any] | None = None) -> Authorization:
         """Ask a synchronous policy. Never raises: what goes wrong is asked of a person, with the reason."""
         if self.fixed is not None:
             return self.fixed
         try:
-            answer = self._policy(query)
+            answer = self._call(query, context)
             if inspect.isawaitable(answer):
                 close = getattr(answer, "close", None)
                 if close:
@@ -72,20 +85,20 @@ class Approval:
         except Exception as error:
             return _closed(error)
 
-    async def ask_async(self, query: ApprovalQuery) -> Authorization:
+    async def ask_async(self, query: ApprovalQuery, context: ToolContext[Any] | None = None) -> Authorization:
         """Ask any policy on the event loop. Raises CancelledError only."""
         if self.fixed is not None:
             return self.fixed
         try:
-            answer = self._policy(query)
+            answer = self._call(query, context)
             return read_answer(await answer if inspect.isawaitable(answer) else answer)
         except Exception as error:
             return _closed(error)
 
-    @property
-    def _policy(self) -> Policy:
-        assert self.policy is not None
-        return self.policy
+    def _call(self, query: ApprovalQuery, context: ToolContext[Any] | None) -> Any:
+        policy: Any = self.policy
+        offered = (query, context if context is not None else ToolContext())
+        return policy(*offered[: self.wants])
 
 
 def approval_of(rule: object, where: str) -> Approval:
@@ -93,7 +106,7 @@ def approval_of(rule: object, where: str) -> Approval:
     if isinstance(rule, Approval):
         return rule
     if callable(rule) and not isinstance(rule, type):
-        return Approval(policy=cast(Policy, rule))
+        return Approval(policy=cast(Policy, rule), wants=callback_of(rule, "approval policy", where, 1, 2).wants)
     try:
         return Approval(fixed=read_answer(rule))
     except TypeError:
@@ -123,15 +136,5 @@ def read_answer(answer: object) -> Authorization:
     return Authorization(cast(Permission, str.__str__(permission)), reason)
 
 
-def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling `function` gives a coroutine: functions, methods, partials and objects with `__call__`."""
-    while hasattr(function, "func") and hasattr(function, "keywords"):  # functools.partial
-        function = function.func
-    return inspect.iscoroutinefunction(function) or (
-        not inspect.isroutine(function) and inspect.iscoroutinefunction(type(function).__call__)
-    )
-
-
 def _closed(error: Exception) -> Authorization:
-    text = f"the approval policy failed: {type(error).__name__}: {error}"
-    return Authorization("ask", text.encode("utf-8", "backslashreplace").decode()[:500])
+    return Authorization("ask", f"the approval policy failed: {type(error).__name__}: {said(error)}"[:500])

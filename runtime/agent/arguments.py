@@ -49,7 +49,7 @@ class Parameters:
         except Mismatch as mismatch:
             raise self._invalid(mismatch) from None
 
-    def bind(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+    def bind(self, arguments: dict[str, Any], context: ToolContext[Any]) -> dict[str, Any]:
         """Keyword arguments with Python values, and the context where it is wanted. Raises InvalidArguments."""
         try:
             values = self._read(plain(arguments))[1]

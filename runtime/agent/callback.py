@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from pawl.runtime.agent.approval import is_async
+from pawl.runtime.agent.asynchronous import is_async
 from pawl.runtime.records.errors import InvalidArguments
 
 

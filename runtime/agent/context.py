@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Generic, cast
 
 import attrs
+from typing_extensions import TypeVar
 
 from pawl.runtime.agent.freeze import freeze_mapping
 
@@ -63,9 +64,13 @@ def _wake(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
+Deps_co = TypeVar("Deps_co", default=Any, covariant=True)
+
+
 @attrs.frozen
-class ToolContext:
-    """What a tool may know about its call; take it as a parameter annotated with this class.
+class ToolContext(Generic[Deps_co]):
+    """What a tool may know about its call; take it as a parameter annotated with this class, or with
+    `ToolContext[Deps]`, which types `deps`.
 
     `idempotency_key` is the same in every attempt of this call and in no other call; `attempt` counts from 1.
     `deadline` is in unix seconds, None without one. `durable_context` is what the caller gave to `start`,
@@ -78,7 +83,7 @@ class ToolContext:
     attempt: int = 1
     deadline: float | None = None
     durable_context: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze_mapping)
-    deps: Any = attrs.field(default=None, repr=False)
+    deps: Deps_co = attrs.field(default=cast(Any, None), repr=False)
     cancellation: Cancellation = attrs.field(factory=Cancellation, eq=False)
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from pawl.runtime.agent.arguments import Parameters
@@ -17,6 +18,7 @@ from pawl.runtime.agent.redaction import with_secrets
 from pawl.runtime.agent.schema import Scope, default_of, shape_of
 from pawl.runtime.records.errors import InvalidArguments
 
+_CONTEXT: Final = re.compile(r"(\w+\.)*ToolContext(\[.*\])?( *\| *None)?")
 _REFUSED: Final[dict[Any, str]] = {
     inspect.Parameter.POSITIONAL_ONLY: "is positional-only, and a model names its arguments; remove the `/`",
     inspect.Parameter.VAR_POSITIONAL: "takes any number of values, which a model cannot see; take a list",
@@ -41,7 +43,7 @@ def parameters_of(function: Callable[..., Any], tool: str, redact: object = ()) 
             continue  # a partial's value is its maker's, not the model's
         where = f"tool {tool}: parameter '{parameter.name}'"
         _check(parameter, inner, where)
-        hint = resolve(parameter.annotation, names, module, where)
+        hint = _hint(parameter.annotation, names, module, where)
         if _is_context(hint):
             contexts.append(parameter.name)
         else:
@@ -88,9 +90,20 @@ def _field(parameter: inspect.Parameter, hint: Any, about: dict[str, str], scope
     return Field(parameter.name, shape, default, about.get(parameter.name, ""))
 
 
+def _hint(annotation: Any, names: Mapping[str, Any], module: Mapping[str, Any], where: str) -> Any:
+    try:
+        return resolve(annotation, names, module, where)
+    except InvalidArguments:
+        if isinstance(annotation, str) and _CONTEXT.fullmatch(annotation.strip()):
+            return ToolContext  # the type of its deps may be known to type checkers only
+        raise
+
+
 def _is_context(hint: Any) -> bool:
-    """ToolContext, also optional or annotated."""
+    """ToolContext, also optional, annotated or with the type of its deps."""
     origin = get_origin(hint)
+    if origin is ToolContext:
+        return True
     if origin is Annotated:
         return _is_context(get_args(hint)[0])
     if origin is Union or origin is types.UnionType:

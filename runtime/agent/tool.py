@@ -11,8 +11,10 @@ from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, cast, get_a
 
 import attrs
 
-from pawl.runtime.agent.approval import Approval, ApprovalRule, approval_of, is_async
+from pawl.runtime.agent.approval import Approval, ApprovalRule, approval_of
 from pawl.runtime.agent.arguments import Parameters
+from pawl.runtime.agent.asynchronous import is_async
+from pawl.runtime.agent.callback import callback_of
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.rate import Limit, RateRule, limit_of
 from pawl.runtime.agent.redaction import secret_places
@@ -49,6 +51,7 @@ class Tool(Generic[P, R]):
     max_result_bytes: int
     is_async: bool
     limit: Limit | None = None
+    probe_wants: int = 1
     spec: ToolSpec = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -84,7 +87,7 @@ class Tool(Generic[P, R]):
         """The places in validated arguments whose values people must not see, as JSON pointers."""
         return secret_places(self.parameters.shape, arguments) if self.redacts else ()
 
-    def bind(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+    def bind(self, arguments: dict[str, Any], context: ToolContext[Any]) -> dict[str, Any]:
         """Keyword arguments for `function`: values of the annotated types, and `context` where it is wanted.
 
         Raises InvalidArguments when the arguments, validated by an older version perhaps, do not fit.
@@ -160,6 +163,7 @@ def tool(
     * `approval`: False or "allow", True or "ask", "reject", or a policy, a function of an ApprovalQuery.
     * `recovery`: "ask" a person (default), "replay" with the same idempotency key, or "probe" with `probe`, a
       function (`async` or not) of the idempotency key that returns Found(result), "absent" or "unknown".
+      A policy and a probe may take a ToolContext as their second argument: there they find `deps`.
     * `on_error`: "tell_model" (default) or "fail" the run.
     * `timeout`: seconds until the body is asked to stop. `max_result_bytes`: limit of the result's text.
     * `redact`: paths of arguments whose values people must not see, such as `["card", "address.zip"]`; so does
@@ -227,6 +231,7 @@ def make_tool(
     _one_of(where, "on_error", on_error, get_args(OnError))
     if recovery == "probe" and not callable(probe):
         raise InvalidArguments(f"{where}: recovery='probe' needs probe=, a function of the idempotency key")
+    asked = callback_of(probe, "probe", f"{where}: probe", 1, 2) if recovery == "probe" else None
     if recovery != "probe" and probe is not None:
         raise InvalidArguments(f"{where}: probe= is used with recovery='probe' only, and recovery is {recovery!r}")
     return Tool(
@@ -242,6 +247,7 @@ def make_tool(
         max_result_bytes=int(_positive(where, "max_result_bytes", max_result_bytes, "a number of bytes")),
         is_async=is_async(function),
         limit=limit_of(max_concurrent, rate, where),
+        probe_wants=asked.wants if asked is not None else 1,
     )
 
 

@@ -12,7 +12,8 @@ import attrs
 
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.answers import normalise
-from pawl.runtime.agent.approval import ApprovalQuery, is_async
+from pawl.runtime.agent.approval import ApprovalQuery
+from pawl.runtime.agent.asynchronous import is_async
 from pawl.runtime.agent.context import Cancellation, ToolContext
 from pawl.runtime.agent.effects import CallModel
 from pawl.runtime.agent.facts import error_info
@@ -131,16 +132,7 @@ class Workshop:
         """Run a body: on the pool, or as a task where it is `async`."""
         tool = invocation.agent.tool(row.tool)
         name, cancellation = row.tool_invocation_id, Cancellation()
-        context = ToolContext(
-            execution_id=row.execution_id,
-            tool_call_id=row.tool_call_id,
-            idempotency_key=row.idempotency_key,
-            attempt=row.attempt,
-            deadline=deadline,
-            durable_context=invocation.context,
-            deps=self._deps,
-            cancellation=cancellation,
-        )
+        context = self._context(row, invocation, deadline, cancellation)
         started = self._environment.now()
         self._queued.pop(name, None)
 
@@ -156,6 +148,20 @@ class Workshop:
             return
         body = partial(_async_body if tool.is_async else _body, tool, row.arguments or {}, context)
         _Act(self, name, permit, tool.is_async, body, ended, cancellation).go()
+
+    def _context(
+        self, row: ToolRow, invocation: AgentInvocation, deadline: float | None, cancellation: Cancellation
+    ) -> ToolContext[Any]:
+        return ToolContext(
+            execution_id=row.execution_id,
+            tool_call_id=row.tool_call_id,
+            idempotency_key=row.idempotency_key,
+            attempt=row.attempt,
+            deadline=deadline,
+            durable_context=invocation.context,
+            deps=self._deps,
+            cancellation=cancellation,
+        )
 
     def authorize(self, row: ToolRow, invocation: AgentInvocation, post: Post) -> None:
         """Ask a policy; whatever goes wrong is asked of a person instead."""
@@ -181,12 +187,12 @@ class Workshop:
                 said = Authorized(child, answer.permission, answer.reason)
             post("authorization_completed", said, child, None)
 
-        approval = tool.approval
+        approval, context = tool.approval, self._context(row, invocation, None, Cancellation())
         self.start(
             f"policy-{child}",
             approval.is_async,
-            lambda: approval.ask(query),
-            lambda: approval.ask_async(query),
+            lambda: approval.ask(query, context),
+            lambda: approval.ask_async(query, context),
             ended,
         )
 
@@ -204,13 +210,14 @@ class Workshop:
             self._environment.later(0.0, partial(ended, None, None))
             return
         known, probe = tool, tool.probe
+        offered = (row.idempotency_key, self._context(row, invocation, None, Cancellation()))[: tool.probe_wants]
 
         async def ask() -> tuple[str, str | None]:
-            answer = probe(row.idempotency_key)
+            answer = probe(*offered)
             return _probed(known, await answer if inspect.isawaitable(answer) else answer)
 
         def ask_blocking() -> tuple[str, str | None]:
-            return _probed(known, probe(row.idempotency_key))
+            return _probed(known, probe(*offered))
 
         self.start(name, is_async(probe), ask_blocking, ask, ended)
 
@@ -311,11 +318,11 @@ def _slot(row: ToolRow) -> str:
     return f"{row.tool_invocation_id}#{row.attempt}"
 
 
-def _body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext) -> str:
+def _body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext[Any]) -> str:
     return tool.result_text(tool.function(**tool.bind(dict(arguments), context)))
 
 
-async def _async_body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext) -> str:
+async def _async_body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext[Any]) -> str:
     return tool.result_text(await tool.function(**tool.bind(dict(arguments), context)))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from pawl.runtime.agent.approval import is_async
+from pawl.runtime.agent.asynchronous import is_async
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.tool import Tool
@@ -28,10 +28,10 @@ class Audience(Protocol):
     def park(self, address: str, go: Callable[[], None]) -> None:
         """Keep `go` until somebody releases `address`."""
 
-    def entered(self, tool: Tool[..., Any], context: ToolContext) -> None:
+    def entered(self, tool: Tool[..., Any], context: ToolContext[Any]) -> None:
         """A body is entered now."""
 
-    def performed(self, context: ToolContext, result: str | None, error: Exception | None) -> None:
+    def performed(self, context: ToolContext[Any], result: str | None, error: Exception | None) -> None:
         """A body has come to its end."""
 
     def probed(self, key: str, answer: object) -> None:
@@ -60,7 +60,7 @@ def _body(tool: Tool[..., Any], name: str, wanted: str | None, audience: Audienc
     held: set[tuple[str, int]] = set()
 
     def body(**arguments: Any) -> Any:
-        context: ToolContext = arguments[name] if wanted else arguments.pop(name)
+        context: ToolContext[Any] = arguments[name] if wanted else arguments.pop(name)
         start = (context.idempotency_key, context.attempt)
         fault = None if start in held else audience.faults.met(f"tool:{tool.name}")
         if fault is not None and fault.do == "hold":
@@ -89,7 +89,7 @@ def _async_body(
     tool: Tool[..., Any], name: str, wanted: str | None, audience: Audience
 ) -> Callable[..., Awaitable[Any]]:
     async def body(**arguments: Any) -> Any:
-        context: ToolContext = arguments[name] if wanted else arguments.pop(name)
+        context: ToolContext[Any] = arguments[name] if wanted else arguments.pop(name)
         fault = audience.faults.met(f"tool:{tool.name}")
         await _released(audience, fault)
         _crash(fault, "crash_before_effect")
@@ -112,15 +112,15 @@ def _async_body(
 def _probe(tool: Tool[..., Any], probe: Callable[..., Any], audience: Audience) -> Callable[..., Any]:
     held: set[str] = set()
 
-    async def ask_async(key: str) -> Any:
+    async def ask_async(key: str, *more: Any) -> Any:
         fault = audience.faults.met(f"probe:{tool.name}")
         await _released(audience, fault)
         _crash(fault, "crash_before_effect")
-        answer = await probe(key)
+        answer = await probe(key, *more)
         audience.probed(key, answer)
         return answer
 
-    def ask(key: str) -> Any:
+    def ask(key: str, *more: Any) -> Any:
         fault = None if key in held else audience.faults.met(f"probe:{tool.name}")
         if fault is not None and fault.do == "hold":
             address = fault.address
@@ -128,7 +128,7 @@ def _probe(tool: Tool[..., Any], probe: Callable[..., Any], audience: Audience) 
             raise Held(lambda go: audience.park(address, go))
         held.discard(key)
         _crash(fault, "crash_before_effect")
-        answer = probe(key)
+        answer = probe(key, *more)
         audience.probed(key, answer)
         return answer
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from pawl.runtime.agent.approval import is_async
+from pawl.runtime.agent.asynchronous import is_async
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.tool import Tool
 from pawl.runtime.llm.port import Provider
