@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pawl.runtime.agent.probe import Found
     from pawl.runtime.agent.rate import Rate
     from pawl.runtime.agent.redaction import Secret
+    from pawl.runtime.agent.result_filters import ResultQuery
     from pawl.runtime.agent.retries import Retries
     from pawl.runtime.agent.tool import Tool, tool
     from pawl.runtime.agent.usage import UsageLimits
@@ -153,6 +154,7 @@ __all__ = [
     "Rejected",
     "RequestExpired",
     "Rest",
+    "ResultQuery",
     "Retries",
     "Runtime",
     "RuntimeClosed",
@@ -247,6 +249,7 @@ _EXPORTS = {
     "Rejected": "pawl.runtime.records.rests",
     "RequestExpired": "pawl.runtime.records.errors",
     "Rest": "pawl.runtime.records.rests",
+    "ResultQuery": "pawl.runtime.agent.result_filters",
     "Retries": "pawl.runtime.agent.retries",
     "Runtime": "pawl.runtime.app.runtime",
     "RuntimeClosed": "pawl.runtime.records.errors",

@@ -14,8 +14,9 @@ import attrs
 from pawl.runtime.agent.approval import Approval, ApprovalRule, approval_of
 from pawl.runtime.agent.arguments import Parameters
 from pawl.runtime.agent.asynchronous import is_async
-from pawl.runtime.agent.callback import callback_of
+from pawl.runtime.agent.callback import Callback, callback_of
 from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.filters import Filter
 from pawl.runtime.agent.rate import Limit, RateRule, limit_of
 from pawl.runtime.agent.redaction import secret_places
 from pawl.runtime.agent.results import MAX_RESULT_BYTES, result_text
@@ -52,6 +53,7 @@ class Tool(Generic[P, R]):
     is_async: bool
     limit: Limit | None = None
     probe_wants: int = 1
+    result_filters: tuple[Callback, ...] = ()
     spec: ToolSpec = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -116,6 +118,7 @@ def tool(
     timeout: float | None = ...,
     max_result_bytes: int = ...,
     redact: Iterable[str] = ...,
+    result_filter: Filter | None = ...,
     max_concurrent: int | None = ...,
     rate: RateRule | None = ...,
 ) -> Tool[P, R]: ...
@@ -133,6 +136,7 @@ def tool(
     timeout: float | None = ...,
     max_result_bytes: int = ...,
     redact: Iterable[str] = ...,
+    result_filter: Filter | None = ...,
     max_concurrent: int | None = ...,
     rate: RateRule | None = ...,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
@@ -151,6 +155,7 @@ def tool(
     timeout: float | None = None,
     max_result_bytes: int = MAX_RESULT_BYTES,
     redact: Iterable[str] = (),
+    result_filter: Filter | None = None,
     max_concurrent: int | None = None,
     rate: RateRule | None = None,
 ) -> Any:
@@ -168,6 +173,9 @@ def tool(
     * `timeout`: seconds until the body is asked to stop. `max_result_bytes`: limit of the result's text.
     * `redact`: paths of arguments whose values people must not see, such as `["card", "address.zip"]`; so does
       `Annotated[str, Secret]`. The body, the policy and the model get the real ones.
+    * `result_filter`: a function (`async` or not) of the result's text, or of the text and a ResultQuery, that returns
+      the text that goes on, or Block(reason). The result is shown to nobody before; if the filter fails, to nobody at
+      all.
     * `max_concurrent`, `rate`: bodies at a time, and starts in a while (`"10/s"`, `"100/min"`, `Rate(10, per=60.0)`),
       in this process, over all its executions, first come, first served. A call waits for its turn; its timeout
       begins when it runs.
@@ -190,6 +198,7 @@ def tool(
             on_error=on_error,
             timeout=timeout,
             max_result_bytes=max_result_bytes,
+            result_filter=result_filter,
             max_concurrent=max_concurrent,
             rate=rate,
         )
@@ -217,6 +226,7 @@ def make_tool(
     on_error: OnError = "tell_model",
     timeout: float | None = None,
     max_result_bytes: int = MAX_RESULT_BYTES,
+    result_filter: Filter | None = None,
     max_concurrent: int | None = None,
     rate: RateRule | None = None,
 ) -> Tool[..., Any]:
@@ -247,8 +257,13 @@ def make_tool(
         max_result_bytes=int(_positive(where, "max_result_bytes", max_result_bytes, "a number of bytes")),
         is_async=is_async(function),
         limit=limit_of(max_concurrent, rate, where),
+        result_filters=_result_filters(result_filter, where),
         probe_wants=asked.wants if asked is not None else 1,
     )
+
+
+def _result_filters(function: object, where: str) -> tuple[Callback, ...]:
+    return () if function is None else (callback_of(function, "result filter", f"{where}: result_filter", 1, 2),)
 
 
 def _name(function: Any) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
@@ -17,35 +17,32 @@ from pawl.runtime.agent.asynchronous import is_async
 from pawl.runtime.agent.context import Cancellation, ToolContext
 from pawl.runtime.agent.effects import CallModel
 from pawl.runtime.agent.facts import error_info
-from pawl.runtime.agent.payloads import Authorized, LlmCompleted, LlmFailed, ProbeAnswer, SlotGranted, ToolEnded
+from pawl.runtime.agent.payloads import (
+    Authorized,
+    LlmChunk,
+    LlmCompleted,
+    LlmFailed,
+    ProbeAnswer,
+    SlotGranted,
+    ToolEnded,
+)
 from pawl.runtime.agent.probe import Found, read_probe
+from pawl.runtime.agent.result_filters import ResultQuery
 from pawl.runtime.agent.retries import asked_to_wait
 from pawl.runtime.agent.tool import Tool
+from pawl.runtime.execution.act import Act, Ended, Permit, Waiting
+from pawl.runtime.execution.filtering import Filtering, Returned
 from pawl.runtime.execution.slots import Slots
 from pawl.runtime.llm.port import Provider
+from pawl.runtime.llm.streaming import answer_in_pieces
 from pawl.runtime.llm.telling import told
 from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.loop.pool import JobSkipped
 from pawl.runtime.records.errors import ModelError, ToolError
 from pawl.runtime.records.tools import ErrorInfo, ToolOutcome, ToolRow
 
-Ended = Callable[[Any, "BaseException | None"], None]
 Post = Callable[[str, object, "str | None", "str | None"], None]
 """Post an event with its payload to one session: (event, payload, child, settles)."""
-
-
-class Permit(Protocol):
-    """Whether this process still owns what it is about to act for: a process may have slept through its lease."""
-
-    def holds(self) -> bool:
-        """As far as the clock says. From any thread."""
-
-    def confirm(self, then: Callable[[bool], None]) -> None:
-        """Ask the store, and take the lease again; `then` gets the answer on the loop."""
-
-
-class Lapsed(Exception):
-    """A body was about to begin when the lease had run out: it has not begun."""
 
 
 class Workshop:
@@ -75,8 +72,13 @@ class Workshop:
 
     # models -------------------------------------------------------------------------------------------------
 
-    def call_model(self, effect: CallModel, provider: Callable[[], Provider], post: Post, permit: Permit) -> None:
-        """Let a model call go as a task. A provider that cannot even be made or called is a call that failed."""
+    def call_model(
+        self, effect: CallModel, provider: Callable[[], Provider], post: Post, permit: Permit, streaming: bool = False
+    ) -> None:
+        """Let a model call go as a task. A provider that cannot even be made or called is a call that failed.
+
+        `streaming`: what the answer is made of is posted as it comes.
+        """
         request, revision = effect.request, effect.revision
         name = request.call_id
 
@@ -92,9 +94,13 @@ class Workshop:
 
         def call() -> Any:
             model = provider()
-            return model.complete(told(request, model))
+            asked = told(request, model)
+            return answer_in_pieces(model, asked, piece) if streaming else model.complete(asked)
 
-        _Act(self, name, permit, True, call, ended).go()
+        def piece(text: str) -> None:
+            post("llm_stream_chunk", LlmChunk(name, revision, text), None, None)
+
+        Act(self, name, permit, True, call, ended).go()
 
     def _failed(self, name: str, revision: int, error: BaseException | None) -> LlmFailed:
         """A failure as its event has it: all that a retry's wait is made of is drawn here, not where it is decided."""
@@ -146,8 +152,45 @@ class Workshop:
             gone = ToolError(f"there is no tool {row.tool!r} any more; nothing was run")
             self._environment.later(0.0, partial(ended, None, gone))
             return
+        filtering = self._filtering(row, invocation, tool, ended, lambda: post("execution_expired", None, name, None))
         body = partial(_async_body if tool.is_async else _body, tool, row.arguments or {}, context)
-        _Act(self, name, permit, tool.is_async, body, ended, cancellation).go()
+
+        def returned(said: Returned | None, error: BaseException | None) -> None:
+            if error is not None or said is None:
+                return ended(None, error)
+            if filtering is None:
+                return ended(said.text, None)
+            self.hold(name, Waiting(), cancellation)
+            return filtering.begin(said)
+
+        Act(self, name, permit, tool.is_async, body, returned, cancellation).go()
+
+    def _filtering(
+        self,
+        row: ToolRow,
+        invocation: AgentInvocation,
+        tool: Tool[..., Any],
+        ended: Callable[[str | None, BaseException | None], None],
+        expired: Callable[[], None],
+    ) -> Filtering | None:
+        """The way of a result through the tool's own filter, then the agent's; None where there are none."""
+        filters = (*tool.result_filters, *invocation.agent.callbacks.tool_result_filters)
+        if not filters:
+            return None
+        query = ResultQuery(
+            stage="tool_result",
+            agent_id=invocation.agent_id,
+            definition=invocation.agent.name,
+            version=invocation.agent.version,
+            execution_id=row.execution_id,
+            durable_context=invocation.context,
+            tool=row.tool,
+            tool_call_id=row.tool_call_id,
+            deps=self._deps,
+            arguments=row.arguments or {},
+        )
+        limit, seconds = tool.max_result_bytes, invocation.agent.preparation_timeout
+        return Filtering(self._environment, filters, query, limit, seconds, expired, ended)
 
     def _context(
         self, row: ToolRow, invocation: AgentInvocation, deadline: float | None, cancellation: Cancellation
@@ -201,10 +244,23 @@ class Workshop:
         tool = invocation.agent.tool(row.tool)
         child, name = row.tool_invocation_id, f"probe-{row.tool_invocation_id}"
 
-        def ended(said: tuple[str, str | None] | None, _: BaseException | None) -> None:
+        def told(event: str, text: str | None = None) -> None:
             self._running.pop(name, None)
-            event, text = said if said is not None else ("probe_unknown", None)
             post(event, ProbeAnswer(child, text), None, name)
+
+        def filtered(text: str | None, error: BaseException | None) -> None:
+            # A result that its filters did not pass is not adopted: a person is asked.
+            told("probe_found" if error is None else "probe_unknown", text)
+
+        def ended(said: tuple[str, Returned | None] | None, _: BaseException | None) -> None:
+            event, found = said if said is not None else ("probe_unknown", None)
+            if found is None or tool is None:
+                return told(event)
+            filtering = self._filtering(row, invocation, tool, filtered, lambda: None)
+            if filtering is None:
+                return told(event, found.text)
+            self.hold(name, Waiting(), None)
+            return filtering.begin(found)
 
         if tool is None or tool.probe is None:
             self._environment.later(0.0, partial(ended, None, None))
@@ -212,11 +268,11 @@ class Workshop:
         known, probe = tool, tool.probe
         offered = (row.idempotency_key, self._context(row, invocation, None, Cancellation()))[: tool.probe_wants]
 
-        async def ask() -> tuple[str, str | None]:
+        async def ask() -> tuple[str, Returned | None]:
             answer = probe(*offered)
             return _probed(known, await answer if inspect.isawaitable(answer) else answer)
 
-        def ask_blocking() -> tuple[str, str | None]:
+        def ask_blocking() -> tuple[str, Returned | None]:
             return _probed(known, probe(*offered))
 
         self.start(name, is_async(probe), ask_blocking, ask, ended)
@@ -246,91 +302,28 @@ class Workshop:
         self._running[name] = (job, cancellation)
 
 
-class _Act:
-    """Something that reaches outside: begun if the lease holds, or once the store has said that the agent is still
-    ours.
-    """
-
-    def __init__(
-        self,
-        shop: Workshop,
-        name: str,
-        permit: Permit,
-        is_async: bool,
-        body: Callable[[], Any],
-        ended: Ended,
-        cancellation: Cancellation | None = None,
-    ) -> None:
-        self._shop, self._name, self._permit, self._is_async = shop, name, permit, is_async
-        self._body, self._ended, self._cancellation = body, ended, cancellation
-
-    def go(self) -> None:
-        """Begin, or ask whether it may."""
-        if self._permit.holds():
-            self._start()
-        else:
-            self._ask()
-
-    def _start(self) -> None:
-        self._shop.start(self._name, self._is_async, self._begin_blocking, self._begin, self._over, self._cancellation)
-
-    def _begin_blocking(self) -> Any:
-        if not self._permit.holds():
-            raise Lapsed
-        return self._body()
-
-    async def _begin(self) -> Any:
-        if not self._permit.holds():
-            raise Lapsed
-        return await self._body()
-
-    def _over(self, value: Any, error: BaseException | None) -> None:
-        if isinstance(error, Lapsed):
-            self._ask()
-        else:
-            self._ended(value, error)
-
-    def _ask(self) -> None:
-        waiting = _Waiting()
-        self._shop.hold(self._name, waiting, self._cancellation)
-        self._permit.confirm(partial(self._answered, waiting))
-
-    def _answered(self, waiting: _Waiting, ours: bool) -> None:
-        stopped = waiting.cancelled or (self._cancellation is not None and self._cancellation.is_set)
-        if ours and not stopped:
-            self._start()
-        else:
-            self._ended(None, JobSkipped())
-
-
-class _Waiting:
-    """Something that has not begun, because it is not known yet whether it may."""
-
-    cancelled = False
-
-    def cancel(self) -> None:
-        """It will not begin."""
-        self.cancelled = True
-
-
 def _slot(row: ToolRow) -> str:
     """The name of one attempt of a call."""
     return f"{row.tool_invocation_id}#{row.attempt}"
 
 
-def _body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext[Any]) -> str:
-    return tool.result_text(tool.function(**tool.bind(dict(arguments), context)))
+def _body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext[Any]) -> Returned:
+    return _returned(tool, tool.function(**tool.bind(dict(arguments), context)))
 
 
-async def _async_body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext[Any]) -> str:
-    return tool.result_text(await tool.function(**tool.bind(dict(arguments), context)))
+async def _async_body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext[Any]) -> Returned:
+    return _returned(tool, await tool.function(**tool.bind(dict(arguments), context)))
 
 
-def _probed(tool: Tool[..., Any], answer: object) -> tuple[str, str | None]:
+def _returned(tool: Tool[..., Any], value: object) -> Returned:
+    return Returned(value, tool.result_text(value))
+
+
+def _probed(tool: Tool[..., Any], answer: object) -> tuple[str, Returned | None]:
     """What a probe said, as an event, and the result where there is one. Raises ToolError for one that is no result."""
     said = read_probe(answer)
     if isinstance(said, Found):
-        return "probe_found", tool.result_text(said.result)
+        return "probe_found", _returned(tool, said.result)
     return ("probe_absent" if said == "absent" else "probe_unknown"), None
 
 
