@@ -144,12 +144,19 @@ class Calls(Preparing, Committing):
         )
         operations = self.operations | {request.call_id}
         effect = CallModel(request, self.record.revision)  # I1
-        return replace(self, call=request.call_id, operations=operations), (effect,)
+        return replace(self, call=request.call_id, operations=operations, withheld=False), (effect,)
 
     def pass_chunk(self, payload: LlmChunk) -> tuple[Self, Effects]:
-        """A token for listeners; ephemeral, it is on no record."""
-        event = Event(EventKind.TOKEN, self.execution_id, self.agent_id, {"text": payload.text})
-        return self, (Emit(event),)
+        """A token for listeners; ephemeral, it is on no record. Where filters are still to judge the text, nothing of
+        it is told before they have.
+        """
+        if self.agent.output_filters and not self.agent.stream_unfiltered:
+            return self if self.withheld else replace(self, withheld=True), NOTHING
+        return self, (self._token(payload.llm_call_id, payload.text),)
+
+    def _token(self, llm_call_id: str | None, text: str) -> Emit:
+        data = {"text": text, "llm_call_id": llm_call_id}
+        return Emit(Event(EventKind.TOKEN, self.execution_id, self.agent_id, data))
 
     def record_answer(self, payload: LlmCompleted) -> tuple[Self, Effects]:
         """The answer as facts for the next barrier."""
@@ -214,8 +221,9 @@ class Calls(Preparing, Committing):
     # the output ---------------------------------------------------------------------------------------------
 
     def take_output(self, payload: FilteredText) -> tuple[Self, Effects]:
-        """What the caller gets."""
-        return replace(self, output=payload.text, failure=None), NOTHING
+        """What the caller gets; whoever followed its making is told now, where it was withheld until here."""
+        told = (self._token(self.draft.batch_call_id, payload.text),) if self.withheld and payload.text else NOTHING
+        return replace(self, output=payload.text, failure=None, withheld=False), told
 
     def note_exhausted(self, payload: object) -> tuple[Self, Effects]:
         """The run has used all its model answers."""

@@ -41,6 +41,7 @@ class Facts(BarrierSteps):
     model. `held`: this process owns the agent under `authority`. `call` is the model call in flight, `operations`
     the physical work that quiescence waits for. `hooks` are those of the runtime and of the logical agent, `preparing`
     the work of application code that is waited for, `assembly` what the request is made of beside the transcript.
+    `withheld`: the answer is being streamed, and is told when its filters have passed it.
     """
 
     agent: Agent
@@ -64,6 +65,7 @@ class Facts(BarrierSteps):
     backoff: float = 0.0
     operations: frozenset[str] = frozenset()
     answer: ModelAnswer | None = None
+    withheld: bool = False
     batch: Batch | None = None
     deciding: Decided | None = None
     resolution: Resolved | None = None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic
 
 from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.hooks import Hook
 from pawl.runtime.agent.settings import check_timeout
+from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.app.execution import Execution
 from pawl.runtime.execution.host import Host
+from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.agents import AgentRoot
 from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.errors import AgentBusy, AgentExists, AgentNotFound, InvalidArguments, WrongAgent
@@ -40,6 +43,16 @@ class AgentHandle(Generic[T_co]):
         from the start, and the run fails with DeadlineExceeded when it has passed. Raises AgentBusy, AgentClosed,
         IdConflict, InvalidArguments, StoreUnavailable, OutcomeUnknown.
         """
+        return await self._admit(text, id, durable_context, timeout)
+
+    async def _admit(
+        self,
+        text: str,
+        id: str | None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None,
+        timeout: float | None,  # noqa: ASYNC109
+        follow: Callable[[str], None] | None = None,
+    ) -> Execution[T_co]:
         if not isinstance(text, str):
             raise InvalidArguments(f"the input must be text, not {type(text).__name__}")
         if id is not None:
@@ -50,7 +63,7 @@ class AgentHandle(Generic[T_co]):
             text.encode()
         except UnicodeEncodeError as error:
             raise InvalidArguments(f"the input is not Unicode text: {error}") from None
-        execution_id = await self._host.start(self.agent, self.id, text, id, context, seconds)
+        execution_id = await self._host.start(self.agent, self.id, text, id, context, seconds, follow)
         return Execution(self._host, execution_id)
 
     async def run(
@@ -63,6 +76,49 @@ class AgentHandle(Generic[T_co]):
     ) -> Rest[T_co]:
         """Start a run and await its first rest. Raises what `start` raises, and what awaiting an Execution raises."""
         return await (await self.start(text, id=id, durable_context=durable_context, timeout=timeout))
+
+    def stream(
+        self,
+        text: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        through_rests: bool = False,
+        buffer: int = BUFFER,
+    ) -> EventStream[T_co]:
+        """Start a run whose model answers are streamed, and give its events as they happen.
+
+        The run starts when the stream is entered, iterated or awaited, and goes on when it is left:
+
+            async with agent.stream("Refund order 7") as stream:
+                async for event in stream:
+                    if event.kind == "token":
+                        print(event.data["text"], end="")
+            rest = await stream
+
+        The same `id` again follows the same run, from its beginning. The other arguments are those of `start` and of
+        `Execution.events`. Raises InvalidArguments; the stream raises what `start` raises.
+        """
+        return EventStream(
+            self._host,
+            Wanted(through_rests=through_rests, buffer=buffer),
+            start=lambda follow: self._admit(text, id, durable_context, timeout, follow),
+        )
+
+    def before_llm(self, hook: Hook) -> Callable[[], None]:
+        """Ask `hook` before each model request of this logical agent, in this process; returns what removes it.
+
+        It counts from the next run, or the next part of one that was at rest. Raises InvalidArguments.
+        """
+        return self._host.hooks.add(self.id, hook)
+
+    async def reset(self) -> None:
+        """Begin a new conversation, for every process: later runs see nothing of the earlier ones, which stay on record.
+
+        Raises AgentBusy while a run is open, AgentNotFound, StoreUnavailable, OutcomeUnknown.
+        """
+        await self._host.ask(_reset(self.id))
 
     async def close(self) -> None:
         """Take no new runs, in any process. A run that is open goes on to its end. Raises AgentNotFound."""
@@ -159,6 +215,18 @@ def _close(agent_id: str) -> Operation[None]:
         if root is None:
             raise AgentNotFound(f"there is no agent {agent_id!r}")
         tx.agents.save(replace(root, status="closed"))
+
+    return run
+
+
+def _reset(agent_id: str) -> Operation[None]:
+    def run(tx: Transaction) -> None:
+        root = tx.agents.get(agent_id)
+        if root is None:
+            raise AgentNotFound(f"there is no agent {agent_id!r}")
+        for record, _ in tx.executions.list(agent_id, open_only=True, limit=1):
+            raise AgentBusy(record.execution_id, record.status, root.owner)
+        tx.agents.save(replace(root, since=tx.journal.position(agent_id)))
 
     return run
 

@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Generator, Sequence
 from typing import Any, Generic
 
+from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.load import history
 from pawl.runtime.execution.output import current_rest
+from pawl.runtime.execution.pages import check_cursor
+from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.events import Event
 from pawl.runtime.records.rests import NeedsResolution, Outcome, Rest, Suspended, T_co
 
@@ -45,6 +48,21 @@ class Execution(Generic[T_co]):
         Raises ExecutionNotFound.
         """
         return await self._host.read(history(self.id, after))
+
+    def events(
+        self, after: int = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER
+    ) -> EventStream[T_co]:
+        """The events of this run behind a cursor: those on record, then those that happen, each once and in order.
+
+        It does not matter which process runs it, or whether it has ended. The iterator ends with the run, and at a
+        rest unless it is to go on `through_rests`. With `tokens`, model calls of this run that start while somebody
+        iterates are streamed, where it is run here; a run of another process has no tokens here. `buffer` is how many
+        events wait for this consumer, before it loses tokens. Where to go on later is the `id` of the last event.
+
+        Raises InvalidArguments for what is no cursor; for what is raised while iterating, see EventStream.
+        """
+        check_cursor(self.id, after)
+        return EventStream(self._host, Wanted(after, through_rests, tokens, buffer), self)
 
     async def terminal(self) -> Outcome[T_co]:
         """Wait through rests, until the run has ended, wherever the decisions are made.

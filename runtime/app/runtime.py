@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.facts import error_info
+from pawl.runtime.agent.hooks import Hook, Hooks
 from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.app.agents import AgentHandle, Identities
 from pawl.runtime.app.answers import Answers
+from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.app.execution import Execution
 from pawl.runtime.app.resolutions import Resolution, Resolutions
 from pawl.runtime.app.words import Turns
@@ -22,7 +24,10 @@ from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.keeper import Keeper, Trace
 from pawl.runtime.execution.lease import Lease, take_back
 from pawl.runtime.execution.listeners import Listener, Listeners, OnListenerError
+from pawl.runtime.execution.measuring import stats_of
 from pawl.runtime.execution.output import current_rest
+from pawl.runtime.execution.stats import Stats
+from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.execution.watch import Watch, unclaimed
 from pawl.runtime.llm.port import Provider, resolve_provider
 from pawl.runtime.loop.environment import AsyncioEnvironment, Environment
@@ -32,6 +37,7 @@ from pawl.runtime.records.events import Event
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.rests import Rest, T
+from pawl.runtime.records.tools import ErrorInfo
 from pawl.runtime.store.open import open_store
 from pawl.runtime.store.ownership import LEASE, renew
 from pawl.runtime.store.port import Store
@@ -51,7 +57,8 @@ class Runtime:
         start and every `poll_interval` seconds (0: never).
       on_event: called on the loop with each Event, before handles settle.
       on_listener_error: "report" logs and detaches a listener that raises, "fail" fails the run it was told about.
-      deps: anything; tools find it as `ToolContext.deps`.
+      deps: anything; tools find it as `ToolContext.deps`, filters, hooks and policies as `query.deps`.
+      before_llm: hooks of every agent, asked before those of the definition and of the logical agent.
       close_timeout: seconds that `close` waits for running work to come to rest; what does not is adopted later.
 
     Raises, on entering: StoreUnavailable, StoreReadOnly, StoreCorrupt, SchemaTooNew, InvalidArguments.
@@ -65,6 +72,7 @@ class Runtime:
         on_event: Listener | None = None,
         on_listener_error: OnListenerError = "report",
         deps: object = None,
+        before_llm: Iterable[Hook] = (),
         poll_interval: float = 1.0,
         close_timeout: float = 5.0,
         environment: Environment | None = None,
@@ -75,7 +83,7 @@ class Runtime:
         self._listeners = Listeners(on_listener_error)
         if on_event is not None:
             self._listeners.add(on_event)
-        self._deps, self._trace = deps, trace
+        self._deps, self._trace, self._hooks = deps, trace, Hooks(before_llm)
         self._poll_interval, self._close_timeout = poll_interval, close_timeout
         self._environment = environment
         self._providers: dict[str, Provider] = {}
@@ -96,8 +104,8 @@ class Runtime:
         self._keeper = Keeper(
             environment, self._store, self._lease, self._listeners, self._provider, self._deps, self._trace
         )
-        self._listeners.failed = self._listener_failed
-        self._host = Host(environment, self._store, self._keeper, owner.owner_id, self._definitions)
+        self._listeners.failed, self._listeners.now = self._listener_failed, environment.now
+        self._host = Host(environment, self._store, self._keeper, owner.owner_id, self._definitions, self._hooks)
         self._identities = Identities(self._host)
         turns = Turns()
         self._answers, self._resolutions = Answers(self._host, turns), Resolutions(self._host, turns)
@@ -146,7 +154,9 @@ class Runtime:
             self._let_go = True
             # Also when this is cancelled, because the whole loop is coming down and every task with it: what ends from
             # here on was cut off, and is no failure of a model or a tool.
-            keeper.waiting.fail_all(RuntimeClosed("the runtime was closed; the execution goes on where it is adopted"))
+            over = RuntimeClosed("the runtime was closed; the execution goes on where it is adopted")
+            keeper.waiting.fail_all(over)
+            keeper.streams.close(over)
             keeper.inbox.close()
             self._lease.stop()
         await host.environment.close()
@@ -173,7 +183,9 @@ class Runtime:
         return self._providers[agent.name]
 
     def _listener_failed(self, event: Event, error: BaseException) -> None:
-        stop = Stop("listener", error_info(error))
+        why = error_info(error)
+        said = f"a listener raised at '{event.kind}': {why.type}: {why.message}"
+        stop = Stop("listener", ErrorInfo("ListenerFailed", said))
 
         def fail() -> None:
             self._keeper.deliver(event.execution_id, "application_callback_failed", stop)
@@ -247,6 +259,26 @@ class Runtime:
             await self.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context, timeout=timeout)
         )
 
+    def stream(
+        self,
+        agent: Agent[T],
+        text: str,
+        *,
+        agent_id: str | None = None,
+        id: str | None = None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        through_rests: bool = False,
+        buffer: int = BUFFER,
+    ) -> EventStream[T]:
+        """Open the logical agent and start a run whose model answers are streamed: see AgentHandle.stream."""
+
+        async def start(follow: Callable[[str], None]) -> Execution[T]:
+            handle = await self.open(agent, agent.name if agent_id is None else agent_id)
+            return await handle._admit(text, id, durable_context, timeout, follow)  # noqa: SLF001 - one library
+
+        return EventStream(self._open(), Wanted(through_rests=through_rests, buffer=buffer), start=start)
+
     async def execution(self, execution_id: str) -> Execution[Any]:
         """A new handle of an execution, run here or anywhere. Raises ExecutionNotFound."""
         host = self._open()
@@ -256,7 +288,10 @@ class Runtime:
     async def executions(
         self, agent_id: str | None = None, *, open_only: bool = False, after: str = "", limit: int = 100
     ) -> Sequence[ExecutionRecord]:
-        """Records in order of creation, `limit` of them at most; `after` is the last id seen."""
+        """Records in order of creation, `limit` of them at most; `after` is the last id seen.
+
+        Raises InvalidArguments, StoreError.
+        """
         host = self._open()
         if type(limit) is not int or limit < 0:
             raise InvalidArguments(f"limit={limit!r:.40} must be a whole number, 0 or more")
@@ -269,7 +304,7 @@ class Runtime:
         return await host.read(current_rest(execution_id, host.definitions))
 
     async def unclaimed(self) -> Sequence[ExecutionRecord]:
-        """Open work that this process has no code for, or refused to touch (see the log for why)."""
+        """Open work that this process has no code for, or refused to touch (see the log for why). Raises StoreError."""
         return await self._open().read(unclaimed(self._definitions, self._watch.refused))
 
     # answers ------------------------------------------------------------------------------------------------
@@ -308,7 +343,7 @@ class Runtime:
         return await self._answers.record_decision(request_id, approve=approve, message=message, items=items)
 
     async def receipts(self, request_id: str) -> Sequence[Receipt]:
-        """What was decided about a request so far."""
+        """What was decided about a request so far. Raises StoreError."""
         host = self._open()
         return await host.read(lambda tx: tuple(tx.decisions.of_request(request_id)))
 
@@ -366,17 +401,26 @@ class Runtime:
         """
         await self._open().reload(execution_id)
 
-    def stats(self) -> dict[str, Any]:
-        """Counters for a host's own monitoring."""
-        host = self._open()
-        return {
-            "executing": len(host.keeper.executing),
-            "moving": host.keeper.moving,
-            "queued": len(host.keeper.inbox),
-            "queue_deepest": host.keeper.inbox.deepest,
-            "dropped": dict(host.keeper.counters.dropped),
-            "listener_failures": self._listeners.failures,
-        }
+    def stats(self) -> Stats:
+        """Counters for a host's own monitoring, as they stand now; `to_dict()` gives plain data. Cheap; on the loop.
+
+        Raises RuntimeClosed before the runtime has been opened; afterwards the last counters can still be read.
+        """
+        if self._process is None:
+            raise RuntimeClosed("the runtime has not been opened; use it inside `async with Runtime(…) as runtime`")
+        return stats_of(self._keeper)
+
+    def add_listener(self, listener: Listener) -> Callable[[], None]:
+        """Have `listener` called with every Event from now on, as `on_event` is; call the result to take it away.
+
+        It hears of all runs of this process; an event names its run and its agent. On the loop. Raises
+        InvalidArguments for what is no plain function.
+        """
+        return self._listeners.add(listener)
+
+    def remove_listener(self, listener: Listener) -> None:
+        """Call a listener no more. Nothing when it is not there (any more)."""
+        self._listeners.remove(listener)
 
 
 def _by_name(agents: Iterable[Agent[Any]]) -> dict[str, Agent[Any]]:

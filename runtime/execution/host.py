@@ -17,6 +17,7 @@ from pawl.generated.admission import Event as Slot
 from pawl.generated.agent_invocation import MACHINE, State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.hooks import Hooks
 from pawl.runtime.agent.payloads import Recovered, Stop
 from pawl.runtime.barriers.admission import Admission, AlreadyStarted, same_start
 from pawl.runtime.barriers.claim import Claimed, take_over
@@ -64,10 +65,11 @@ class Host:
         keeper: Keeper,
         owner: str,
         definitions: Mapping[str, Agent],
+        hooks: Hooks | None = None,
     ) -> None:
         self.environment, self.store, self.keeper = environment, store, keeper
         self.owner, self.is_dead = owner, environment.is_dead
-        self.definitions = definitions
+        self.definitions, self.hooks = definitions, hooks or Hooks()
         self._reloading: set[str] = set()
         keeper.read_again = self._reload_soon
 
@@ -156,8 +158,11 @@ class Host:
         start_id: str | None,
         context: dict[str, Any] | None,
         timeout: float | None = None,  # noqa: ASYNC109 - durable, and of the run, not of this call
+        follow: Callable[[str], None] | None = None,
     ) -> str:
         """Admit a run; returns its id when the admission has committed, or the id that `start_id` made before.
+
+        `follow` is told the id of a new run before anything happens in it.
 
         `timeout`: seconds that it may take, None for the definition's `run_timeout`, infinity for as long as it likes.
 
@@ -201,6 +206,8 @@ class Host:
         invocation = self._context(agent, record, session, Authority(self.owner, 0))
         invocation = replace(invocation, input=text, context=context or {})
         begun = self.keeper.waiting.start(execution_id)
+        if follow is not None:
+            follow(execution_id)
         self.keeper.begin(invocation, command)
         try:
             await asyncio.shield(begun)
@@ -238,6 +245,7 @@ class Host:
             record=record,
             draft=record,
             authority=authority,
+            hooks=self.hooks.of_run(agent.callbacks.before_llm, record.agent_id),
         )
 
     # going on with what is on record --------------------------------------------------------------------------
@@ -292,7 +300,7 @@ class Host:
             self.keeper.abandon(invocation)
             raise
         rest = self.keeper.waiting.rest(record.execution_id, answering=True)
-        waits = State.SUSPENDED if event == "decided" else State.AWAITING_RESOLUTION
+        waits = State.AWAITING_RESOLUTION if event == "resolved" else State.SUSPENDED
         self.keeper.resume(invocation, waits, event, payload)
         return rest
 

@@ -27,7 +27,9 @@ from pawl.runtime.agent.effects import (
     Command,
     Emit,
     Ended,
+    FilterText,
     LoadContext,
+    PrepareRequest,
     ReadAgain,
     ReadBack,
     Reopened,
@@ -44,6 +46,7 @@ from pawl.runtime.agent.payloads import LoadedContext, WorkFailed
 from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id, read
 from pawl.runtime.barriers.rest import let_go
 from pawl.runtime.barriers.tool_outcome import ToolCommit
+from pawl.runtime.execution.act import Permit
 from pawl.runtime.execution.checking import check_output
 from pawl.runtime.execution.deadlines import Deadlines, nearer
 from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide, ended
@@ -52,10 +55,12 @@ from pawl.runtime.execution.listeners import Listeners
 from pawl.runtime.execution.load import transcript
 from pawl.runtime.execution.observed import Observer
 from pawl.runtime.execution.permit import Leave
+from pawl.runtime.execution.preparation import Preparation
 from pawl.runtime.execution.registry import Registry
 from pawl.runtime.execution.stats import Counters, count
+from pawl.runtime.execution.streams import Streams
 from pawl.runtime.execution.waiting import Waiting
-from pawl.runtime.execution.work import Permit, Post, Workshop
+from pawl.runtime.execution.work import Post, Workshop
 from pawl.runtime.fsm.step import explain
 from pawl.runtime.fsm.table import Kind
 from pawl.runtime.llm.port import Provider
@@ -97,7 +102,7 @@ class Keeper:
         trace: Trace | None = None,
     ) -> None:
         self.environment, self.store, self.lease, self.listeners = environment, store, lease, listeners
-        self.registry = Registry()
+        self.registry, self.streams = Registry(), Streams()
         self.waiting = Waiting(environment)
         self.outbox = Outbox(store, environment.wake, lambda: self.inbox.draining)
         self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(environment, self._handle, self.outbox.flush)
@@ -110,6 +115,7 @@ class Keeper:
         self._timers: dict[str, dict[tuple[str | None, str], Cancellable]] = {}
         self._deadlines = Deadlines(environment, self._poster)
         self._workshop = Workshop(environment, deps)
+        self._preparation = Preparation(environment, store, deps)
 
     def live(self, execution_id: str) -> Live | None:
         """The live value of an execution, None when it is not run here."""
@@ -155,6 +161,7 @@ class Keeper:
     def _install(self, live: Live) -> None:
         self._lives[live.execution_id] = live
         self._leaves[live.session] = Leave(self.lease, self.insist, live.invocation.agent_id, self._poster(live))
+        self.streams.sync(live.execution_id, live.invocation.position)
 
     def abandon(self, invocation: AgentInvocation) -> None:
         """What was claimed turned out not to be wanted: let it go as it was found."""
@@ -252,7 +259,8 @@ class Keeper:
                 self._read_back(live, command)
             case CallModel():
                 provider = partial(self._provider, invocation.agent)
-                self._workshop.call_model(effect, provider, self._poster(live), self._permit(live))
+                streaming = self.streams.wants_tokens(live.execution_id)
+                self._workshop.call_model(effect, provider, self._poster(live), self._permit(live), streaming)
             case RequestSlot(row):
                 self._workshop.request_slot(row, invocation, self._poster(live))
             case Withdraw(row):
@@ -266,8 +274,13 @@ class Keeper:
                 self._workshop.probe(row, invocation, self._poster(live))
             case StopWork(name):
                 self._workshop.stop(name)
+                self._preparation.stop(name)
             case LoadContext():
                 self._load_context(live)
+            case FilterText():
+                self._preparation.filter(effect, invocation, self._poster(live))
+            case PrepareRequest():
+                self._preparation.request(effect, invocation, self._poster(live))
             case CheckOutput(text):
                 check_output(self.environment, invocation.agent, text, self._poster(live))
             case ArmTimer():
@@ -275,11 +288,12 @@ class Keeper:
             case DisarmTimer(child, state):
                 self._disarm(live.session, (child, state))
             case Announce(position, journal):
-                if self.listeners.any:
+                if self.listeners.any or self.streams.watched(live.execution_id):
                     self._announce(live, position, journal)
             case Emit(event):
                 self.observer.told(live, event)
                 self.listeners.tell(event)
+                self.streams.tell((event,))
             case RetryPlanned():
                 self.observer.retrying(live, effect)
             case Begun():
@@ -294,16 +308,19 @@ class Keeper:
                 self.registry.move(invocation.agent_id, Slot.RELEASE)
                 if event is not None:
                     self.listeners.tell(event)
+                    self.streams.tell((event,))
                 self.waiting.settle(live.execution_id, rest, error)
             case ReadAgain():
                 self.read_again(live.execution_id)
             case Reopened():
                 self.registry.move(invocation.agent_id, Slot.ADOPT)
                 self.registry.move(invocation.agent_id, Slot.ADMITTED)
+                self.streams.sync(live.execution_id, invocation.position)
             case Closed(error):
                 self.observer.closed(live)
                 self.registry.move(invocation.agent_id, Slot.CLOSE)
                 self.waiting.settle(live.execution_id, None, error)
+                self.streams.moved(live.execution_id)
             case _:
                 raise AssertionError(f"nobody carries out {effect!r}")
 
@@ -314,8 +331,10 @@ class Keeper:
             if entry.kind is JournalKind.APPROVAL_REQUIRED:
                 continue
             body = entry.content.body if entry.content is not None else None
-            for event in durable_events(entry.kind, agent_id, execution_id, place, body, entry.meta):
+            events = durable_events(entry.kind, agent_id, execution_id, place, body, entry.meta)
+            for event in events:
                 self.listeners.tell(event)
+            self.streams.tell(events)
 
     def _not_performed(self, live: Live, effect: object, error: Exception) -> None:
         """What cannot be carried out is an error inside of whoever asked for it; where nobody is left, of who waits."""
@@ -417,6 +436,7 @@ class Keeper:
         def settled(_: object = None) -> None:  # I10
             self.registry.move(invocation.agent_id, Slot.REST)
             self.listeners.tell(effect.event)
+            self.streams.sync(live.execution_id, invocation.position, effect.event)
             self.waiting.settle(live.execution_id, effect.rest, None, effect.refusal)
 
         if not effect.held:
@@ -431,6 +451,7 @@ class Keeper:
         self._deadlines.forget(live.session)
         for timer in self._timers.pop(live.session, {}).values():
             timer.cancel()
+        self.streams.moved(live.execution_id)
 
 
 def _halted(live: Live) -> bool:

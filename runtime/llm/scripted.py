@@ -134,6 +134,7 @@ class ScriptedProvider:
         elif isinstance(item, Spoken):
             answer = _spoken(item, ids)
             for word in _WORD.findall(answer.text):
+                await asyncio.sleep(0)
                 yield word
             yield answer
         else:
@@ -205,8 +206,7 @@ _WORD: Final = re.compile(r"\S+\s*|\s+")
 async def _pieces(item: Streamed) -> AsyncIterator[str]:
     """The pieces of text, each in its time, up to where the stream breaks off."""
     for part in item.parts:
-        if item.delay > 0:
-            await asyncio.sleep(item.delay)
+        await asyncio.sleep(item.delay)  # one turn of the loop at least, so that it can be stopped between two pieces
         if isinstance(part, Exception):
             raise part
         if isinstance(part, Hang):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, Protocol
 
 import attrs
@@ -13,6 +14,7 @@ from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.tool import Tool
 from pawl.runtime.llm.port import ModelRequest, Provider
+from pawl.runtime.llm.streaming import can_stream
 from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.simulation.environment import Held
 from pawl.runtime.simulation.faults import Fault, Faults, ProcessLost
@@ -143,13 +145,33 @@ class WatchedModel:
         self.name = inner.name
         self.model = getattr(inner, "model", inner.name)
         self.supports_output_schema = bool(getattr(inner, "supports_output_schema", False))
+        if can_stream(inner):
+            self.stream = self._stream
 
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
-        """Answer as the provider behind it."""
+    async def _begin(self, request: ModelRequest) -> Fault | None:
         fault = self._audience.faults.met("model")
         await _released(self._audience, fault)
         _crash(fault, "crash_before_effect")
         self._audience.called(self._agent, request)
+        return fault
+
+    async def _stream(self, request: ModelRequest) -> AsyncIterator[str | ModelAnswer]:
+        """Stream as the provider behind it: a crash during the effect comes with the first piece."""
+        fault = await self._begin(request)
+        inner: Any = self._inner
+        try:
+            async with aclosing(inner.stream(request)) as pieces:
+                async for piece in pieces:
+                    _crash(fault, "crash_during_effect")
+                    yield piece
+        except Exception:
+            _crash(fault, "crash_after_effect")
+            raise
+        _crash(fault, "crash_after_effect")
+
+    async def complete(self, request: ModelRequest) -> ModelAnswer:
+        """Answer as the provider behind it."""
+        fault = await self._begin(request)
         _crash(fault, "crash_during_effect")
         try:
             answer = await self._inner.complete(request)
