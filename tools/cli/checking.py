@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pawl.tools.cli.compiling import Work, compile_specs
 from pawl.tools.cli.output import err, out
 from pawl.tools.cli.project import project
 from pawl.tools.compiler.crosscheck import CrossCheck, cross_check
 from pawl.tools.compiler.emit_python import emit_python
+from pawl.tools.compiler.emit_rows import emit_rows, rows_data
 from pawl.tools.compiler.literal import UnsafeText
 from pawl.tools.compiler.model import MachineModel
 from pawl.tools.compiler.verify import GeneratedDiffers, verify
@@ -18,19 +20,24 @@ _MOST = 20
 """How many differences of a machine are told; they have one cause more often than not."""
 
 
-def check(given: Sequence[Path], strict: bool, json: bool) -> None:
-    """Check `given`, or the project's specs; `strict` makes warnings count."""
+def check(given: Sequence[Path], strict: bool, json: bool, expand: bool = False) -> None:
+    """Check `given`, or the project's specs; `strict` makes warnings count, `expand` shows every row as compiled."""
     work = compile_specs(given, project(), json)
     checked = {model.name: result for model in work.machines if (result := _cross_check(work, model)) is not None}
     warnings = len(work.compiled.findings) - len(work.compiled.errors)
     if strict and warnings:
         work.fail(f"{warnings} warning{'s' * (warnings != 1)}, and --strict was given")
     if not json:
+        if expand:
+            out("\n".join(emit_rows(model) for model in work.machines))
         _summary(work, checked, warnings)
-    machines = [
+    machines: list[dict[str, Any]] = [
         {"machine": name, "cells": result.cells, "answers": result.answers, "differences": len(result.differences)}
         for name, result in checked.items()
     ]
+    if expand:
+        rows = {model.name: rows_data(model) for model in work.machines}
+        machines = [each | {"rows": rows[each["machine"]]} for each in machines]
     work.end(machines=machines)
 
 

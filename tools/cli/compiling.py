@@ -127,5 +127,5 @@ def as_data(found: Finding) -> dict[str, Any]:
     at = found.position
     return {
         "rule": found.rule, "severity": str(found.severity), "file": at.file, "line": at.line, "column": at.column,
-        "message": found.message,
+        "message": found.message, "used_in": [str(place) for place in at.uses],
     }  # fmt: skip

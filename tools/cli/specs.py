@@ -87,6 +87,9 @@ def generate(
 def check(
     specs: SpecsArgument = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Also list every row as compiled: groups, wildcards, fragments, barriers.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Say all that is wrong with specs, and compare each table with a second engine, cell by cell.
@@ -99,10 +102,11 @@ def check(
       pawl check
       pawl check order.yaml
       pawl check my_specs --strict --json
+      pawl check order.yaml --expand            where does each row of the table come from?
     """
     from pawl.tools.cli.checking import check as run
 
-    run(specs or [], strict, json)
+    run(specs or [], strict, json, expand)
 
 
 def diagram(

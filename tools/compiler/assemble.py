@@ -15,6 +15,7 @@ from pawl.tools.compiler.nodes import Scalar
 from pawl.tools.compiler.protocol import APPLY, APPLY_PREFIX, PREPARE
 from pawl.tools.compiler.scope import EVERY, Scope
 from pawl.tools.compiler.spec import MethodSpec, RowSpec, Spec, StateSpec
+from pawl.tools.compiler.wildcard import add_wildcards
 
 MAX_STATES = 10_000
 MAX_ROWS = 100_000
@@ -27,7 +28,8 @@ def too_large(scope: Scope) -> Finding | None:
     states = len(scope.states)
     rows = 0
     for row in spec.transitions:
-        rows += len(scope.sources(row.source)) * max(1, len(scope.handled(row.event)))
+        every = len(scope.spec.states) * sum(map(scope.is_wildcard, row.source))
+        rows += (len(scope.sources(row.source)) + every) * max(1, len(scope.handled(row.event)))
         if rows > MAX_ROWS:
             break
     if scope.protocol is not None:
@@ -62,12 +64,22 @@ def assemble(scope: Scope) -> MachineModel:
         states=states,
         events=events,
         rows=rows,
-        guards=_documented(guards, spec.guards, brought.guards if brought is not None else {}),
-        actions=_documented(actions, spec.actions, _action_docs(scope)),
-        delays=_documented(delays, spec.delays, brought.delays if brought is not None else {}),
-        groups={name: tuple(member.text for member in group.members) for name, group in spec.groups.items()},
+        guards=_documented(guards, _listed(spec, "guards"), brought.guards if brought is not None else {}),
+        actions=_documented(actions, _listed(spec, "actions"), _action_docs(scope)),
+        delays=_documented(delays, _listed(spec, "delays"), brought.delays if brought is not None else {}),
+        groups=_groups(spec),
         error=spec.error.text if spec.error is not None else None,
     )
+
+
+def _groups(spec: Spec) -> dict[str, tuple[str, ...]]:
+    """Groups by the names that a reader knows; those of fragments without the prefix, where that says enough."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, group in spec.groups.items():
+        members, short = tuple(member.text for member in group.members), spec.local(group.name)
+        clear = short not in spec.groups and found.get(short, members) == members
+        found[short if clear else name] = members
+    return found
 
 
 def kind_of(state: StateSpec) -> Kind:
@@ -122,6 +134,7 @@ def _events(scope: Scope) -> Iterable[EventModel]:
             correlate=event.correlate.text if event.correlate is not None else None,
             unhandled=unhandled.get(event.name.text),
             doc=_text(event.doc),
+            label=event.label.text if event.label is not None else None,
         )
     if INTERNAL_ERROR not in spec.events and _uses_internal_error(scope):
         yield EventModel(
@@ -160,7 +173,8 @@ def _barrier_at(spec: Spec) -> Position:
 
 def _rows(scope: Scope, states: tuple[StateModel, ...]) -> tuple[RowModel, ...]:
     """Every row, grouped by source in the order of the states; within one state in the order of the spec."""
-    written = [redirected(row, scope) for spec in scope.spec.transitions for row in _flat(spec, scope)]
+    flat = [row for spec in scope.spec.transitions for row in _flat(spec, scope)]
+    written = [redirected(row, scope) for row in _nearest(flat, scope)]
     by_state: dict[str, list[RowModel]] = {state.name: [] for state in states}
     for row in written:
         if row.source not in scope.inner:
@@ -172,6 +186,7 @@ def _rows(scope: Scope, states: tuple[StateModel, ...]) -> tuple[RowModel, ...]:
     for state in scope.spec.barrier_states():
         for row in inner_rows(state, scope, tuple(inside[state.name.text])):
             by_state[row.source].append(row)
+    add_wildcards(scope, states, by_state)
     return tuple(row for rows in by_state.values() for row in rows)
 
 
@@ -189,6 +204,17 @@ def _flat(row: RowSpec, scope: Scope) -> Iterable[RowModel]:
                 unless=_texts(row.unless),
                 do=_texts(row.do),
             )
+
+
+def _nearest(rows: list[RowModel], scope: Scope) -> list[RowModel]:
+    """Without the rows of a fragment for a state and event that the user of the fragment has rows for."""
+    if not scope.used:
+        return rows
+    depths: dict[tuple[str, str | None], int] = {}
+    for row in rows:
+        pair, depth = (row.source, row.event), scope.depth(row.at)
+        depths[pair] = min(depth, depths.get(pair, depth))
+    return [row for row in rows if scope.depth(row.at) == depths[row.source, row.event]]
 
 
 def _actions(states: tuple[StateModel, ...], rows: tuple[RowModel, ...]) -> Iterable[str]:
@@ -210,8 +236,16 @@ def _action_docs(scope: Scope) -> dict[str, str]:
     return docs
 
 
-def _documented(used: Iterable[str], declared: dict[str, MethodSpec] | None, brought: dict[str, str]) -> dict[str, str]:
-    docs = brought | {name: _text(method.doc) for name, method in (declared or {}).items() if method.doc is not None}
+def _listed(spec: Spec, kind: str) -> dict[str, MethodSpec]:
+    """What the machine and its fragments say about their guards, actions or delays; the machine has the last word."""
+    found: dict[str, MethodSpec] = {}
+    for part in (*reversed(spec.fragments), spec):
+        found |= {name: method for name, method in (getattr(part, kind) or {}).items() if method.doc is not None}
+    return found
+
+
+def _documented(used: Iterable[str], declared: dict[str, MethodSpec], brought: dict[str, str]) -> dict[str, str]:
+    docs = brought | {name: _text(method.doc) for name, method in declared.items()}
     return {name: docs.get(name, "") for name in dict.fromkeys(used)}
 
 

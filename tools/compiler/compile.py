@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import attrs
@@ -10,22 +10,27 @@ import attrs
 from pawl.tools.compiler.assemble import assemble, too_large
 from pawl.tools.compiler.checks.rules import check
 from pawl.tools.compiler.checks.subject import Subject
+from pawl.tools.compiler.compose import compose
 from pawl.tools.compiler.findings import Finding, Severity, in_file_order
+from pawl.tools.compiler.include import Library
 from pawl.tools.compiler.installed import protocol
 from pawl.tools.compiler.load import load, load_text
 from pawl.tools.compiler.model import MachineModel
 from pawl.tools.compiler.nodes import Document
 from pawl.tools.compiler.scope import Scope
 from pawl.tools.compiler.spec import Spec
-from pawl.tools.compiler.structure import structure
 
 
 @attrs.frozen
 class Compiled:
-    """What a run made: the machines without an error, by name, and every finding, in file order."""
+    """What a run made: the machines without an error, by name, and every finding, in file order.
+
+    `included` are the files that were read because another names them, the given ones among them too.
+    """
 
     machines: tuple[MachineModel, ...]
     findings: tuple[Finding, ...]
+    included: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -39,19 +44,27 @@ def compile_files(paths: Sequence[Path]) -> Compiled:
 
 
 def compile_text(text: str, file: str = "spec.yaml") -> Compiled:
-    """Compile one spec from its text; `file` is what positions say."""
+    """Compile one spec from its text; `file` is what positions say, and includes are looked for beside it."""
     return compile_documents([load_text(text, file)])
 
 
-def compile_documents(documents: Sequence[Document]) -> Compiled:
-    """Compile documents that were read already."""
+def compile_documents(documents: Sequence[Document], read: Callable[[Path], Document] = load) -> Compiled:
+    """Compile documents that were read already; `read` reads those that they include."""
+    library = Library(documents, read)
     findings: list[Finding] = []
     specs: list[tuple[Spec, bool]] = []
+    refused: set[str] = set()
     for document in documents:
-        spec, wrong = structure(document)
-        findings += (*document.findings, *wrong)
-        if spec is not None:
-            specs.append((spec, not document.findings and not wrong))
+        part, wrong = library.part(document), library.findings_of(document)
+        findings += wrong
+        if isinstance(part, Spec):
+            includes = library.includes(part)
+            composed, unfit = compose(part, includes)
+            findings += unfit
+            if unfit or not includes.whole:
+                refused.add(part.file)  # the machine has holes, and what a check would say about them is noise
+            else:
+                specs.append((composed, not wrong))
     run = tuple(spec for spec, _ in specs)
     machines: list[MachineModel] = []
     for spec, whole in specs:
@@ -63,6 +76,6 @@ def compile_documents(documents: Sequence[Document]) -> Compiled:
         model = assemble(scope)
         findings += check(Subject(scope, model, run), whole)
         machines.append(model)
-    refused = {finding.position.file for finding in findings if finding.severity is Severity.ERROR}
+    refused |= {each.position.outermost.file for each in findings if each.severity is Severity.ERROR}
     good = sorted((m for m in machines if m.file not in refused), key=lambda machine: (machine.name, machine.file))
-    return Compiled(tuple(good), in_file_order(findings))
+    return Compiled(tuple(good), in_file_order([*findings, *library.findings]), tuple(library.read))

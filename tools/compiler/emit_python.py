@@ -32,7 +32,7 @@ _STDLIB = ("StrEnum", "TYPE_CHECKING", "Final", "Protocol", "Self", "annotations
 class _Enum:
     name: str
     doc: str
-    members: tuple[StateModel | EventModel | _Member, ...]
+    members: tuple[StateModel | _Member, ...]
 
 
 @attrs.frozen
@@ -64,7 +64,7 @@ def emit_python(model: MachineModel) -> str:
     protocols = _protocols(model, types)
     context = types.union([model.context]) if model.context is not None else None
     imports = types.imports()
-    rows = _rows(model)
+    rows = list(zip(_rows(model), [_origin(row) for row in model.rows], strict=True))
     states = [_state(state) for state in model.states]
     events = [_event(event) for event in model.events]
     checked = [(module, names) for module, names in imports if module not in _AHEAD]
@@ -121,10 +121,15 @@ def _enums(model: MachineModel) -> list[_Enum]:
     outcomes = dict.fromkeys(state.outcome for state in model.states if state.outcome is not None)
     enums = [
         _Enum("State", f"The states of {model.name}.", model.states),
-        _Enum("Event", f"The events of {model.name}.", model.events),
+        _Enum("Event", f"The events of {model.name}.", tuple(_Member(e.name, _labelled(e)) for e in model.events)),
         _Enum("Outcome", f"What the caller of {model.name} learns.", tuple(_Member(name) for name in outcomes)),
     ]
     return [enum for enum in enums if enum.members or enum.name != "Outcome"]
+
+
+def _labelled(event: EventModel) -> str:
+    """The doc of an event, its label first."""
+    return ": ".join(part for part in (event.label, event.doc) if part)
 
 
 def _protocols(model: MachineModel, types: TypeNames) -> list[_Protocol]:
@@ -207,9 +212,17 @@ def _row(row: RowModel, widths: tuple[int, ...]) -> Code:
         when=literal(row.when) if row.when else None,
         unless=literal(row.unless) if row.unless else None,
         do=literal(row.do) if row.do else None,
-        line=literal(row.at.line),
+        line=literal(row.at.outermost.line),
         joint="",
     )
+
+
+def _origin(row: RowModel) -> Code:
+    """A comment for a row that nobody wrote just like this: the file and line of a fragment, or the wildcard."""
+    said = [f"{PurePath(row.at.file).name}:{row.at.line}"] * (row.at.via is not None)
+    said += [f"from {row.wildcard}"] * (row.wildcard is not None)
+    # A literal, as a file may be called anything; without its quotes, as nothing in it can end the line.
+    return Code(f"  # {literal(', '.join(said))[1:-1]}") if said else Code("")
 
 
 def _as_isort(name: str) -> tuple[bool, str]:

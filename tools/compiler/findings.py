@@ -32,18 +32,36 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        at = self.position
-        return f"{at.file}:{at.line}:{at.column}: {self.rule} {self.message}"
+        uses = self.position.uses
+        used = f" (used in {', in '.join(map(str, uses))})" if uses else ""
+        return f"{self.position}: {self.rule} {self.message}{used}"
 
 
 def in_file_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sort by file, line, column and rule, each distinct finding once."""
-    return tuple(
-        sorted(
-            dict.fromkeys(findings),
-            key=lambda f: (f.position.file, f.position.line, f.position.column, f.rule, f.message),
-        )
-    )
+    """Sort by file, line, column and rule, each distinct finding once; about a fragment that is used several times,
+    what is said of the first use is enough.
+    """
+    found = sorted(dict.fromkeys(findings), key=_order)
+    first: dict[tuple[str, str, int, int], tuple[Position, ...]] = {}
+    for each in found:
+        first.setdefault(_place(each), each.position.uses)
+    return tuple(each for each in found if first[_place(each)] == each.position.uses)
+
+
+def _place(found: Finding) -> tuple[str, str, int, int]:
+    at = found.position
+    return found.rule, at.file, at.line, at.column
+
+
+def _order(found: Finding) -> tuple[object, ...]:
+    at = found.position
+    used = [(place.file, place.line, place.column) for place in reversed(at.uses)]
+    return at.file, at.line, at.column, found.rule, used, found.message
+
+
+def line_of(at: Position, reader: Position) -> str:
+    """`line 7`, or `retry.yaml:7` for somebody who reads another file."""
+    return f"line {at.line}" if at.file == reader.file else f"{at.file}:{at.line}"
 
 
 def suggest(wrong: str, known: Iterable[str], otherwise: str) -> str:

@@ -10,6 +10,7 @@ from pawl.tools.compiler.assemble import assemble
 from pawl.tools.compiler.load import load_text
 from pawl.tools.compiler.protocol import FINALS, Protocol
 from pawl.tools.compiler.scope import Scope
+from pawl.tools.compiler.spec import Spec
 from pawl.tools.compiler.structure import structure
 
 
@@ -25,8 +26,9 @@ def read_protocol(text: str, file: str) -> Protocol:
     document = load_text(text, file)
     spec, findings = structure(document)
     wrong = (*document.findings, *findings)
-    if spec is None or wrong:
-        raise RuntimeError(f"the barrier protocol does not compile: {wrong[0]}; reinstall pawl, or restore this file")
+    if not isinstance(spec, Spec) or wrong:
+        what = wrong[0] if wrong else f"{file} holds no machine"
+        raise RuntimeError(f"the barrier protocol does not compile: {what}; reinstall pawl, or restore this file")
     machine = assemble(Scope(spec, None))
     finals = {state.name for state in machine.states if state.kind is Kind.FINAL}
     if finals != set(FINALS):

@@ -105,6 +105,9 @@ def _syntax(file: str, error: yaml.YAMLError, last: Position) -> Finding:
     if "nesting depth" in problem:  # libyaml reads ahead, and has a limit of its own
         return too_deep(last)
     context = getattr(error, "context", None)
+    if context is not None and "scanning an alias" in context and mark is not None:
+        at = Position(file, mark.line + 1, mark.column)
+        return Finding("Y05", Severity.ERROR, at, 'not YAML: a bare * begins an alias; write it in quotes, "*"')
     at = Position(file, mark.line + 1, mark.column + 1) if mark is not None else Position(file, 1, 1)
     where = f" {context}" if context else ""
     return Finding("Y05", Severity.ERROR, at, f"not YAML:{where} {problem}; check indentation, colons and quotes here")

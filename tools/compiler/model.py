@@ -18,6 +18,21 @@ class Position:
     file: str
     line: int
     column: int
+    via: Position | None = None
+    """For a place in a fragment: where the file that uses the fragment says so."""
+
+    @property
+    def outermost(self) -> Position:
+        """The place in the machine's own file: this one, or the use that brought it there."""
+        return self if self.via is None else self.via.outermost
+
+    @property
+    def uses(self) -> tuple[Position, ...]:
+        """For a place in a fragment: the use that brought it, and the use of that one, outwards."""
+        return () if self.via is None else (self.via, *self.via.uses)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
 
 
 @attrs.frozen
@@ -60,6 +75,7 @@ class EventModel:
     correlate: str | None = None
     unhandled: Unhandled | None = None
     doc: str = ""
+    label: str | None = None
 
 
 @attrs.frozen
@@ -75,6 +91,8 @@ class RowModel:
     do: tuple[str, ...] = ()
     expanded: bool = False
     """Made by the compiler (a barrier's protocol), not written in the spec."""
+    wildcard: str | None = None
+    """What stood in `from`, for a row that the state has from a wildcard: `*`, or `upload.*`."""
 
 
 @attrs.frozen

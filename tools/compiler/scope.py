@@ -7,11 +7,12 @@ from functools import cached_property
 import attrs
 
 from pawl.runtime.fsm.table import INTERNAL_ERROR
+from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.protocol import APPLY, APPLY_PREFIX, LOST, PREPARE, STOP, Protocol
-from pawl.tools.compiler.spec import Names, Spec, StateSpec
+from pawl.tools.compiler.spec import Name, Names, Spec, StateSpec
 
 EVERY = "*"
-"""In one of the `unhandled` lists: every event that no other list names."""
+"""In `from`, each state that does not decide the event itself; in `unhandled`, each event that no other list names."""
 
 
 @attrs.frozen(slots=False)
@@ -78,6 +79,21 @@ class Scope:
     def handled(self, names: Names) -> tuple[str, ...]:
         """The events that an `on:` list stands for, in order, each once."""
         return tuple(dict.fromkeys(event for text in _texts(names) for event in self.events_of(text)))
+
+    def is_wildcard(self, name: Name) -> bool:
+        """Whether `name` in `from:` is `*`, or `PREFIX.*` with the prefix of a use."""
+        head, dot, tail = name.text.rpartition(".")
+        return tail == EVERY and (not dot or head in self.used)
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """The prefixes under which fragments are used."""
+        return frozenset(self.spec.prefixes.values()) - {""}
+
+    def depth(self, name: Position) -> int:
+        """How deep in uses of uses the place of something is; 0 for the machine's own file."""
+        prefix = self.spec.prefixes.get(name.via, "") if name.via is not None else ""
+        return prefix.count(".") + bool(prefix)
 
     @cached_property
     def stops(self) -> tuple[str, ...]:

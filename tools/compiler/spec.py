@@ -1,12 +1,15 @@
 """The spec as written: one attrs class for each mapping of the language, every leaf with its place in the file.
 
-Field metadata: `key` is the word in the file where Python cannot use it as a name. A class with a `name` field is
-the value of a mapping entry and gets its name from the key.
+Field metadata: `key` is the word in the file where Python cannot use it as a name, `says` what an editor shows for
+it, `needs` the key beside which alone it means something, `fallback` what stands in for a refused value, and `made`
+marks what no file holds. A class with a `name` field is the value of a mapping entry and gets its name from the key.
+The structurer and the JSON Schema are both made from these fields.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -31,6 +34,11 @@ class Reference(Scalar):
     """`package.module:Class`, for type checkers."""
 
 
+@attrs.frozen
+class File(Scalar):
+    """The path of another file, from this one's folder."""
+
+
 class Authority(StrEnum):
     """What must still be current when an event arrives."""
 
@@ -41,14 +49,25 @@ class Authority(StrEnum):
 Names = tuple[Name, ...]
 
 
+def says(text: str, **more: Any) -> dict[str, Any]:
+    """Field metadata: `text` for editors, and whatever else the module's docstring lists."""
+    return {"says": text, **more}
+
+
+MADE: dict[str, Any] = {"made": True}
+"""Metadata of a field that no file holds."""
+
+
 @attrs.frozen
 class AfterSpec:
     """`after:` of a state."""
 
     at: Position
-    delay: Name
-    event: Name = attrs.field(metadata={"key": "on"})
-    resume: Resume = Resume.DEADLINE
+    delay: Name = attrs.field(metadata=says("The context method that gives seconds, or None for no timer."))
+    event: Name = attrs.field(metadata=says("The event that is due when they are over.", key="on"))
+    resume: Resume = attrs.field(
+        default=Resume.DEADLINE, metadata=says("What a restored session does with a timer that was armed before.")
+    )
 
 
 @attrs.frozen
@@ -57,25 +76,44 @@ class StateSpec:
 
     at: Position
     name: Name
-    initial: bool = False
-    auto: bool = False
-    wait: bool = False
-    final: bool = False
-    halt: bool = False
-    enter: Names = ()
-    after: AfterSpec | None = None
-    barrier: Name | None = None
-    refused: Name | None = None
-    stop: Name | None = None
-    unwritten: Name | None = None
-    conflict: Name | None = None
-    superseded: Name | None = None
-    records: bool = False
-    effect: Name | None = None
-    behind: Name | None = None
-    outcome: Name | None = None
-    label: Text | None = None
-    doc: Text | None = None
+    initial: bool = attrs.field(default=False, metadata=says("Where every session starts; in a fragment, the way in."))
+    auto: bool = attrs.field(default=False, metadata=says("Takes its rows without `on` at once, on entry."))
+    wait: bool = attrs.field(default=False, metadata=says("Ends the session; a later one resumes here."))
+    final: bool = attrs.field(default=False, metadata=says("The end."))
+    halt: bool = attrs.field(default=False, metadata=says("The end for this process: a person has to look."))
+    enter: Names = attrs.field(default=(), metadata=says("Actions on entry, in order."))
+    after: AfterSpec | None = attrs.field(default=None, metadata=says("A timer, armed on entry."))
+    barrier: Name | None = attrs.field(
+        default=None, metadata=says("Entered only after this durable write was confirmed.")
+    )
+    refused: Name | None = attrs.field(
+        default=None, metadata=says("The state for a write that was refused for good.", needs="barrier")
+    )
+    stop: Name | None = attrs.field(
+        default=None, metadata=says("The state for a stop that was noted before the answer came.", needs="barrier")
+    )
+    unwritten: Name | None = attrs.field(
+        default=None, metadata=says("The same where nothing is on disk; `stop` where left out.", needs="barrier")
+    )
+    conflict: Name | None = attrs.field(
+        default=None, metadata=says("The state when something else is on disk.", needs="barrier")
+    )
+    superseded: Name | None = attrs.field(
+        default=None, metadata=says("The state when somebody else owns the session.", needs="barrier")
+    )
+    records: bool = attrs.field(
+        default=False, metadata=says("The write is of what has happened already: no stop is taken.", needs="barrier")
+    )
+    effect: Name | None = attrs.field(
+        default=None, metadata=says("What reaches outside on entry; it has to be behind a barrier.")
+    )
+    behind: Name | None = attrs.field(
+        default=None,
+        metadata=says("MACHINE.BARRIER: the barrier of another machine that it is behind.", needs="effect"),
+    )
+    outcome: Name | None = attrs.field(default=None, metadata=says("What the caller learns.", needs="final"))
+    label: Text | None = attrs.field(default=None, metadata=says("Its name in diagrams."))
+    doc: Text | None = attrs.field(default=None, metadata=says("What it is."))
 
 
 @attrs.frozen
@@ -84,10 +122,15 @@ class EventSpec:
 
     at: Position
     name: Name
-    payload: Reference | None = None
-    authority: tuple[Authority, ...] = ()
-    correlate: Name | None = None
-    doc: Text | None = None
+    payload: Reference | None = attrs.field(
+        default=None, metadata=says("The class of what comes along, as package.module:Class; for type checkers.")
+    )
+    authority: tuple[Authority, ...] = attrs.field(
+        default=(), metadata=says("What must still be current when it arrives.")
+    )
+    correlate: Name | None = attrs.field(default=None, metadata=says("The id that must match."))
+    label: Text | None = attrs.field(default=None, metadata=says("Its name for people."))
+    doc: Text | None = attrs.field(default=None, metadata=says("What it tells."))
 
 
 @attrs.frozen
@@ -101,7 +144,7 @@ class GroupSpec:
 
 @attrs.frozen
 class MethodSpec:
-    """One entry of `guards:`, `actions:` or `delays:`."""
+    """One entry of `guards:`, `actions:`, `delays:`, `exits:` or `parameters:`."""
 
     at: Position
     name: Name
@@ -113,10 +156,14 @@ class BarriersSpec:
     """`barriers:`, what holds for every barrier of the machine."""
 
     at: Position
-    stop: Names = ()
-    lost: Name | None = None
-    conflict: Name | None = None
-    superseded: Name | None = None
+    stop: Names = attrs.field(default=(), metadata=says("The events that ask to stop."))
+    lost: Name | None = attrs.field(default=None, metadata=says("The one of them which says that ownership is lost."))
+    conflict: Name | None = attrs.field(
+        default=None, metadata=says("The state when something else is on disk, unless a barrier names one.")
+    )
+    superseded: Name | None = attrs.field(
+        default=None, metadata=says("The state when somebody else owns the session, unless a barrier names one.")
+    )
 
 
 @attrs.frozen
@@ -124,13 +171,19 @@ class RowSpec:
     """One item of `transitions:`."""
 
     at: Position
-    source: Names = attrs.field(metadata={"key": "from"})
-    target: Name | None = attrs.field(default=None, metadata={"key": "to"})
-    event: Names = attrs.field(default=(), metadata={"key": "on"})
-    when: Names = ()
-    unless: Names = ()
-    do: Names = ()
-    doc: Text | None = None
+    source: Names = attrs.field(
+        metadata=says('States or groups; "*" is every state that does not decide it itself.', key="from")
+    )
+    target: Name | None = attrs.field(
+        default=None, metadata=says("The next state; without it the machine stays.", key="to")
+    )
+    event: Names = attrs.field(
+        default=(), metadata=says("Events or groups of them; without it the row is automatic.", key="on")
+    )
+    when: Names = attrs.field(default=(), metadata=says("Guards that must agree."))
+    unless: Names = attrs.field(default=(), metadata=says("Guards that must not agree."))
+    do: Names = attrs.field(default=(), metadata=says("Actions on the way, before those of the state entered."))
+    doc: Text | None = attrs.field(default=None, metadata=says("Why."))
 
 
 @attrs.frozen
@@ -138,9 +191,9 @@ class UnhandledSpec:
     """`unhandled:`, what an event without a row means."""
 
     at: Position
-    ignore: Names = ()
-    stale: Names = ()
-    refuse: Names = ()
+    ignore: Names = attrs.field(default=(), metadata=says("Nothing happens."))
+    stale: Names = attrs.field(default=(), metadata=says("Too late to mean anything: nothing happens, and is counted."))
+    refuse: Names = attrs.field(default=(), metadata=says("The sender gets an error."))
 
     def lists(self) -> tuple[tuple[Unhandled, Names], ...]:
         """The three lists with what they mean."""
@@ -157,32 +210,132 @@ class CheckSpec:
 
 
 @attrs.frozen
-class Spec:
-    """A whole spec file. A `fallback` stands in for a value that was refused, so that the rest can be checked."""
+class BindSpec:
+    """One entry of `with:`, what a name of the fragment stands for."""
 
     at: Position
-    pawl: int = attrs.field(metadata={"fallback": 1})
-    machine: Name = attrs.field(metadata={"fallback": "unnamed"})
-    version: int = attrs.field(metadata={"fallback": 1})
-    states: dict[str, StateSpec]
-    transitions: tuple[RowSpec, ...] = ()
-    doc: Text | None = None
-    context: Reference | None = None
-    events: dict[str, EventSpec] = attrs.field(factory=dict)
-    groups: dict[str, GroupSpec] = attrs.field(factory=dict)
-    guards: dict[str, MethodSpec] | None = None
-    actions: dict[str, MethodSpec] | None = None
-    delays: dict[str, MethodSpec] | None = None
-    barriers: BarriersSpec | None = None
-    error: Name | None = None
-    unhandled: UnhandledSpec | None = None
-    checks: dict[str, CheckSpec] = attrs.field(factory=dict)
+    name: Name
+    value: Name
+
+
+@attrs.frozen
+class UseSpec:
+    """One item of `use:`; `FRAGMENT as PREFIX` is the same in short."""
+
+    at: Position
+    fragment: Name = attrs.field(metadata=says("The `fragment:` name of an included file."))
+    prefix: Name | None = attrs.field(
+        default=None, metadata=says("What its states are called by: PREFIX.state.", key="as")
+    )
+    given: dict[str, BindSpec] = attrs.field(
+        factory=dict, metadata=says("What each exit and parameter stands for.", key="with")
+    )
+
+
+@attrs.frozen
+class Fragment:
+    """A whole file that is a part of machines."""
+
+    at: Position
+    pawl: int = attrs.field(metadata=says("The version of the language.", fallback=1))
+    fragment: Name = attrs.field(metadata=says("Its name.", fallback="unnamed"))
+    doc: Text | None = attrs.field(default=None, metadata=says("What it is."))
+    include: tuple[File, ...] = attrs.field(
+        default=(), metadata=says("Files with the fragments that it uses, from its own folder.")
+    )
+    use: tuple[UseSpec, ...] = attrs.field(default=(), metadata=says("Fragments, each as many times as wanted."))
+    exits: dict[str, MethodSpec] = attrs.field(
+        factory=dict, metadata=says("States of whoever uses it, by what they mean to it.")
+    )
+    parameters: dict[str, MethodSpec] = attrs.field(
+        factory=dict, metadata=says("Guards, actions, delays and other names that each use chooses.")
+    )
+    states: dict[str, StateSpec] = attrs.field(factory=dict, metadata=says("Its states."))
+    transitions: tuple[RowSpec, ...] = attrs.field(
+        default=(), metadata=says("Rows, in order: the first whose guards agree wins.")
+    )
+    events: dict[str, EventSpec] = attrs.field(factory=dict, metadata=says("Events, shared with whoever uses it."))
+    groups: dict[str, GroupSpec] = attrs.field(factory=dict, metadata=says("Its names for several states or events."))
+    guards: dict[str, MethodSpec] | None = attrs.field(default=None, metadata=says("Questions, and what they mean."))
+    actions: dict[str, MethodSpec] | None = attrs.field(default=None, metadata=says("Actions, and what they do."))
+    delays: dict[str, MethodSpec] | None = attrs.field(default=None, metadata=says("Delays, and what they are for."))
+    unhandled: UnhandledSpec | None = attrs.field(
+        default=None, metadata=says("What its events mean without a row, where nobody else says.")
+    )
+
+    @property
+    def file(self) -> str:
+        """The file as it was named first."""
+        return self.at.file
+
+
+@attrs.frozen
+class Spec:
+    """A whole machine. A `fallback` stands in for a value that was refused, so that the rest can be checked."""
+
+    at: Position
+    pawl: int = attrs.field(metadata=says("The version of the language.", fallback=1))
+    machine: Name = attrs.field(metadata=says("Its name; it names the generated module.", fallback="unnamed"))
+    version: int = attrs.field(
+        metadata=says("Its version; raise it when saved sessions should no longer load.", fallback=1)
+    )
+    states: dict[str, StateSpec] = attrs.field(metadata=says("Its states."))
+    transitions: tuple[RowSpec, ...] = attrs.field(
+        default=(), metadata=says("Rows, in order: the first whose guards agree wins.")
+    )
+    doc: Text | None = attrs.field(default=None, metadata=says("What it is."))
+    include: tuple[File, ...] = attrs.field(
+        default=(), metadata=says("Files with the fragments that it uses, from its own folder.")
+    )
+    use: tuple[UseSpec, ...] = attrs.field(default=(), metadata=says("Fragments, each as many times as wanted."))
+    context: Reference | None = attrs.field(
+        default=None, metadata=says("package.module:Class with all guards, actions and delays; for type checkers.")
+    )
+    events: dict[str, EventSpec] = attrs.field(factory=dict, metadata=says("What can happen."))
+    groups: dict[str, GroupSpec] = attrs.field(factory=dict, metadata=says("Names for several states, or events."))
+    guards: dict[str, MethodSpec] | None = attrs.field(default=None, metadata=says("Questions, and what they mean."))
+    actions: dict[str, MethodSpec] | None = attrs.field(default=None, metadata=says("Actions, and what they do."))
+    delays: dict[str, MethodSpec] | None = attrs.field(default=None, metadata=says("Delays, and what they are for."))
+    barriers: BarriersSpec | None = attrs.field(default=None, metadata=says("What holds for every barrier."))
+    error: Name | None = attrs.field(
+        default=None, metadata=says("The state to go to when a guard or an action raises.")
+    )
+    unhandled: UnhandledSpec | None = attrs.field(default=None, metadata=says("What an event without a row means."))
+    checks: dict[str, CheckSpec] = attrs.field(factory=dict, metadata=says("How much the W rules weigh here."))
+    fragments: tuple[Fragment, ...] = attrs.field(default=(), metadata=MADE)
+    """Every fragment that is in it, once."""
+    prefixes: dict[Position, str] = attrs.field(factory=dict, metadata=MADE)
+    """Place of a use (`via` of whatever it brought) to the prefix that its states have in the whole, or ''."""
 
     @property
     def file(self) -> str:
         """The file as the caller named it."""
         return self.at.file
 
+    def parts(self) -> tuple[Part, ...]:
+        """The files that it is made of: its own, and those of its fragments."""
+        return (self, *self.fragments)
+
     def barrier_states(self) -> tuple[StateSpec, ...]:
         """The states that declare a barrier, in file order."""
         return tuple(state for state in self.states.values() if state.barrier is not None)
+
+    def prefix(self, name: Scalar) -> str:
+        """What a name out of a fragment has in front, dot included; '' for one that the machine has itself."""
+        used = self.prefixes.get(name.at.via, "") if name.at.via is not None else ""
+        return f"{used}." if used else ""
+
+    def local(self, name: Scalar) -> str:
+        """The name as it was written, in the file where it stands."""
+        return name.text.removeprefix(self.prefix(name))
+
+
+Part: TypeAlias = Spec | Fragment
+"""What a file holds."""
+
+
+def keys(cls: type[Any]) -> dict[str, Any]:
+    """Word in the file to the attribute that holds it, for the keys that a mapping of class `cls` may have."""
+    attrs.resolve_types(cls)
+    fields = [a for a in attrs.fields(cls) if a.name not in ("at", "name") and not a.metadata.get("made")]
+    return {a.metadata.get("key", a.name): a for a in fields}

@@ -17,7 +17,23 @@ from pawl.tools.compiler.findings import MOST_FINDINGS, Finding, Severity, liste
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.names import is_reference
 from pawl.tools.compiler.nodes import Document, Mapping, Node, Scalar, Sequence
-from pawl.tools.compiler.spec import Authority, MethodSpec, Name, Names, Reference, Spec, Text
+from pawl.tools.compiler.spec import (
+    Authority,
+    BindSpec,
+    CheckSpec,
+    File,
+    Fragment,
+    GroupSpec,
+    MethodSpec,
+    Name,
+    Names,
+    Part,
+    Reference,
+    Spec,
+    Text,
+    UseSpec,
+    keys,
+)
 
 LANGUAGE = 1
 """The version of the spec language that this compiler reads (`pawl: 1`)."""
@@ -40,13 +56,13 @@ class _Entry:
     value: Node
 
 
-def structure(document: Document) -> tuple[Spec | None, tuple[Finding, ...]]:
-    """The spec in `document`, and what is wrong with its form. The spec is None when too little of it is usable."""
+def structure(document: Document) -> tuple[Part | None, tuple[Finding, ...]]:
+    """The machine or fragment in `document`, and what is wrong with its form. None when too little of it is usable."""
     if document.root is None:
         return None, ()
     structurer = Structurer(torn=bool(document.findings))
-    spec = structurer.read(document.root)
-    return spec, tuple(structurer.findings)
+    part = structurer.read(document.root)
+    return part, tuple(structurer.findings)
 
 
 class Structurer:
@@ -60,24 +76,31 @@ class Structurer:
         self.findings: list[Finding] = []
         self._converter = cattrs.Converter(detailed_validation=False)
         hook = self._converter.register_structure_hook
-        for leaf in (Name, Text, Reference, bool, int, Resume, Authority, Severity, MethodSpec):
+        for leaf in (Name, Text, Reference, File, bool, int, Resume, Authority, Severity, MethodSpec):
             hook(leaf, getattr(self, f"_{leaf.__name__.lower()}"))
         self._converter.register_structure_hook_func(lambda kind: kind == Names, self._names)
         self._converter.register_structure_hook_factory(_is_optional, self._optional)
         self._converter.register_structure_hook_factory(_is_table, self._table)
         self._converter.register_structure_hook_factory(_is_list, self._list)
         self._converter.register_structure_hook_factory(
-            lambda kind: attrs.has(kind) and kind not in (Name, Text, Reference, MethodSpec), self._class
+            lambda kind: attrs.has(kind) and not issubclass(kind, (Scalar, MethodSpec)), self._class
         )
 
-    def read(self, root: Mapping) -> Spec | None:
-        """The whole spec."""
-        found = self._converter.structure(root, Spec)
-        if isinstance(found, Spec) and found.pawl != LANGUAGE:
+    def read(self, root: Mapping) -> Part | None:
+        """The whole file: a fragment where it says so, else a machine."""
+        heads = {key.text: key for key, _ in root.entries if key.text in ("machine", "fragment")}
+        if len(heads) == 2:
+            message = "a file holds a machine or a fragment, not both; remove one of the two, or make it two files"
+            self._wrong("Y15", max(heads.values(), key=lambda key: (key.at.line, key.at.column)).at, message)
+            return None
+        found = self._converter.structure(root, Fragment if "fragment" in heads else Spec)
+        if not isinstance(found, Part):
+            return None
+        if found.pawl != LANGUAGE:
             at = next((value.at for key, value in root.entries if key.text == "pawl"), root.at)
             message = f"the spec language {found.pawl} is not known here; write `pawl: {LANGUAGE}`, or update pawl"
             self._wrong("Y14", at, message)
-        return found if isinstance(found, Spec) else None
+        return found
 
     # -- leaves ------------------------------------------------------------------------------------------------
 
@@ -88,6 +111,10 @@ class Structurer:
     def _text(self, node: Node, _: type) -> Text | _Invalid:
         scalar = self._scalar(node, "text")
         return Text(scalar.text, scalar.at, scalar.plain) if scalar else _INVALID
+
+    def _file(self, node: Node, _: type) -> File | _Invalid:
+        scalar = self._scalar(node, "the path of a file")
+        return File(scalar.text, scalar.at, scalar.plain) if scalar else _INVALID
 
     def _reference(self, node: Node, _: type) -> Reference | _Invalid:
         scalar = self._scalar(node, "`package.module:Class`")
@@ -171,7 +198,7 @@ class Structurer:
         def read(node: Node, _: Any) -> Any:
             if _is_nothing(node):
                 return ()
-            if isinstance(node, Scalar) and inner is Authority:
+            if isinstance(node, _ALONE.get(inner, ())):
                 node = Sequence((node,), node.at)
             if not isinstance(node, Sequence):
                 return self._wrong("Y13", node.at, "a list belongs here; start each item with a dash")
@@ -194,10 +221,10 @@ class Structurer:
         return read
 
     def _class(self, cls: type[Any]) -> Callable[[Any, Any], Any]:
-        attrs.resolve_types(cls)
-        fields = {a.metadata.get("key", a.name): a for a in attrs.fields(cls) if a.name != "at"}
-        named = fields.pop("name", None) is not None
-        single = _SINGLE.get(cls.__name__)
+        fields = keys(cls)
+        named = any(a.name == "name" for a in attrs.fields(cls))
+        single = SINGLE.get(cls)
+        short = self._use if cls is UseSpec else None
 
         def read(node: Any, _: Any) -> Any:
             made: dict[str, Any] = {"at": node.at if not named else node.key.at}
@@ -209,6 +236,8 @@ class Structurer:
                 return _INVALID if made[single] is _INVALID else cls(**made)
             if _is_nothing(node) and named:
                 node = Mapping((), node.at)
+            if short is not None and isinstance(node, Scalar):
+                return short(node)
             if not isinstance(node, Mapping):
                 self._wrong("Y13", node.at, f"a mapping belongs here; its keys are {listed(fields, 30)}")
                 if not named:
@@ -244,14 +273,30 @@ class Structurer:
         self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; {advice}")
         return meant if meant is not None and meant not in written else None
 
+    def _use(self, scalar: Scalar) -> UseSpec | _Invalid:
+        """`FRAGMENT as PREFIX`, or `FRAGMENT` alone."""
+        found = re.fullmatch(r"(\S+)(?: +as +(\S+))?", scalar.text)
+        if found is None:
+            message = f"{quoted(scalar.text)} uses nothing; write `FRAGMENT as PREFIX`, or a mapping with `with`"
+            return self._wrong("Y14", scalar.at, message)
+
+        def name(group: int) -> Name:
+            column = scalar.at.column + found.start(group) + (0 if scalar.plain else 1)
+            return Name(found[group], attrs.evolve(scalar.at, column=column), scalar.plain)
+
+        return UseSpec(at=scalar.at, fragment=name(1), prefix=name(2) if found[2] is not None else None)
+
     def _wrong(self, rule: str, at: Position, message: str) -> _Invalid:
         if len(self.findings) < MOST_FINDINGS:
             self.findings.append(Finding(rule, Severity.ERROR, at, message))
         return _INVALID
 
 
-_SINGLE = {"GroupSpec": "members", "CheckSpec": "severity"}
+SINGLE: dict[type, str] = {GroupSpec: "members", CheckSpec: "severity", BindSpec: "value"}
 """Classes whose value is not a mapping but this one field."""
+
+_ALONE: dict[type, tuple[type, ...]] = {Authority: (Scalar,), File: (Scalar,), UseSpec: (Scalar, Mapping)}
+"""What may stand alone, for a list of one."""
 
 
 def _named(key: Scalar) -> Name:

@@ -134,7 +134,7 @@ def _state(state: StateModel) -> dict[str, object]:
 def _row(row: RowModel) -> dict[str, object]:
     return {
         "source": row.source, "event": row.event, "target": row.target, "when": row.when, "unless": row.unless,
-        "do": row.do, "line": row.at.line,
+        "do": row.do, "line": row.at.outermost.line,
     }  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def _unconfirmed(row: RowSpec, scope: Scope) -> Found:
         host = scope.inner.get(source)
         if host is None or host.barrier is None or host.name.text != row.target.text:
             continue
-        inner, apply = source.partition(".")[2], f"{APPLY_PREFIX}{host.barrier.text}"
+        inner, apply = source.rpartition(".")[2], f"{APPLY_PREFIX}{host.barrier.text}"
         wrong = [name for name in scope.handled(row.event) if not scope.protocol.confirms(inner, name)]
         if wrong:
             what = f"{listed(wrong)} in {quoted(source)} does not say that the write is on disk"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pawl.runtime.fsm.table import Kind
 from pawl.tools.compiler.checks.subject import Found, Subject
-from pawl.tools.compiler.findings import listed, quoted
+from pawl.tools.compiler.findings import line_of, listed, quoted
 from pawl.tools.compiler.model import Position
-from pawl.tools.compiler.spec import StateSpec
+from pawl.tools.compiler.spec import StateSpec, keys
 
 
 def mismatched(subject: Subject) -> Found:
@@ -20,7 +20,9 @@ def mismatched(subject: Subject) -> Found:
             never = f"{quoted(state.name.text)} never waits, its last automatic row has no guard"
             yield state.after.at, f"{never}; remove the timer, or guard that row"
     for row in spec.transitions:
-        if not row.event:
+        if not row.event and any(map(scope.is_wildcard, row.source)):
+            yield row.at, "a row from a wildcard is taken on an event; add `on`, or name the states"
+        elif not row.event:
             eventful = [
                 name for name in scope.sources(row.source) if name not in spec.states or not spec.states[name].auto
             ]
@@ -51,7 +53,7 @@ def initial(subject: Subject) -> Found:
         yield (
             state.at,
             f"{quoted(state.name.text)} is initial, and so is {quoted(marked[0].name.text)} "
-            f"(line {marked[0].at.line}); keep one",
+            f"({line_of(marked[0].at, state.at)}); keep one",
         )
 
 
@@ -75,8 +77,8 @@ def _state(state: StateSpec) -> Iterator[str]:
     if len(kinds) > 1:
         yield f"is {listed(kinds)} at once; keep one"
     if state.barrier is None:
-        keys = ("refused", "stop", "unwritten", "conflict", "superseded")
-        orphans = [key for key in (*keys, "records") if getattr(state, key)]
+        barrier_keys = [word for word, field in keys(StateSpec).items() if field.metadata.get("needs") == "barrier"]
+        orphans = [word for word in barrier_keys if getattr(state, word)]
         if orphans:
             yield f"has {listed(orphans)} but no barrier; add `barrier: NAME` or remove them"
     if state.records and state.barrier is not None and (state.stop is not None or state.unwritten is not None):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+import attrs
+
+from pawl.tools.compiler.model import Position
+from pawl.tools.compiler.nodes import Scalar
+from pawl.tools.compiler.protocol import APPLY_PREFIX, PREPARE
 from pawl.tools.compiler.scope import EVERY
-from pawl.tools.compiler.spec import Name, Spec, StateSpec
+from pawl.tools.compiler.spec import Fragment, Name, Part, Spec, StateSpec
 
 
 def barrier_targets(state: StateSpec) -> Iterator[Name]:
@@ -45,14 +51,14 @@ def event_lists(spec: Spec) -> Iterator[Name]:
             yield from (name for name in names if name.text != EVERY)
 
 
-def guards(spec: Spec) -> Iterator[Name]:
+def guards(spec: Part) -> Iterator[Name]:
     """Guards in use."""
     for row in spec.transitions:
         yield from row.when
         yield from row.unless
 
 
-def actions(spec: Spec) -> Iterator[Name]:
+def actions(spec: Part) -> Iterator[Name]:
     """Actions in use."""
     for state in spec.states.values():
         yield from state.enter
@@ -60,7 +66,7 @@ def actions(spec: Spec) -> Iterator[Name]:
         yield from row.do
 
 
-def delays(spec: Spec) -> Iterator[Name]:
+def delays(spec: Part) -> Iterator[Name]:
     """Delays in use."""
     for state in spec.states.values():
         if state.after is not None:
@@ -90,3 +96,30 @@ def methods(spec: Spec) -> Iterator[tuple[str, Name]]:
     ):
         yield from ((kind, method.name) for method in (declared or {}).values())
         yield from ((kind, name) for name in used)
+
+
+def words(fragment: Fragment) -> Iterator[str]:
+    """Every word in a fragment that can be one that it asks for: whatever it uses, and what it hands on."""
+    yield from _words((*fragment.states.values(), *fragment.transitions, *fragment.events.values()))
+    yield from (name.text for group in fragment.groups.values() for name in group.members)
+    if fragment.unhandled is not None:
+        yield from (name.text for _, names in fragment.unhandled.lists() for name in names)
+    yield from (bind.value.text for use in fragment.use for bind in use.given.values())
+
+
+def _words(values: Iterable[object]) -> Iterator[str]:
+    """The names in the fields of spec classes, and of those in their fields."""
+    for value in values:
+        if isinstance(value, Name):
+            yield value.text
+            yield from (value.text.removeprefix(word) for word in (APPLY_PREFIX, PREPARE))
+        elif isinstance(value, tuple):
+            yield from _words(value)
+        elif not isinstance(value, Scalar | Position):
+            yield from _words(_fields(value))
+
+
+def _fields(value: object) -> Iterator[object]:
+    kind: Any = type(value)
+    if attrs.has(kind):
+        yield from (getattr(value, field.name) for field in attrs.fields(kind) if field.name != "name")

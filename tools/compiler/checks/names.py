@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 from pawl.tools.compiler.checks import mentions
 from pawl.tools.compiler.checks.subject import Found, Subject
-from pawl.tools.compiler.findings import quoted
+from pawl.tools.compiler.findings import line_of, quoted
 from pawl.tools.compiler.names import LONGEST, folded, is_group_name, is_name, reserved
+from pawl.tools.compiler.scope import EVERY
 from pawl.tools.compiler.spec import Name, Names, Spec
 
 
@@ -20,12 +21,15 @@ def duplicate(subject: Subject) -> Found:
         first: dict[str, Name] = {}
         for name in names:
             if name.text in first:
-                yield name.at, f"{quoted(name.text)} is listed twice; remove one"
+                yield name.at, f"{quoted(spec.local(name))} is listed twice; remove one"
             first.setdefault(name.text, name)
     for group in spec.groups.values():
+        if group.name.text in subject.scope.used:
+            continue  # a use; it was looked at when it was written out
+        what = f"the group {quoted(spec.local(group.name))}"
         for kind, known in (("a state", spec.states), ("an event", spec.events)):
             if group.name.text in known:
-                yield group.name.at, f"the group {quoted(group.name.text)} has the name of {kind}; rename the group"
+                yield group.name.at, f"{what} has the name of {kind}; rename the group"
     for other in subject.run:
         same = other.machine.text == spec.machine.text and spec.machine.at != spec.at
         if same and other.file < spec.file:
@@ -62,10 +66,11 @@ def reserved_name(subject: Subject) -> Found:
         yield spec.machine.at, f"{quoted(spec.machine.text)} is {why}; choose another name for the machine"
     seen: set[str] = set()
     for name in _identifiers(spec):
-        why = reserved(name.text) if is_name(name.text) else None
+        text = spec.local(name)
+        why = reserved(text) if is_name(text) else None
         if why is not None and name.text not in seen:
             seen.add(name.text)
-            yield name.at, f"{quoted(name.text)} is {why}; choose another name"
+            yield name.at, f"{quoted(text)} is {why}; choose another name"
 
 
 def not_a_name(subject: Subject) -> Found:
@@ -75,9 +80,10 @@ def not_a_name(subject: Subject) -> Found:
     if not (is_name(spec.machine.text) and spec.machine.text.isascii()):
         yield spec.machine.at, f"{quoted(spec.machine.text)} is not a machine name; {_advice(spec.machine.text, True)}"
     for valid, name in _all_names(spec):
-        if name.text not in seen and not valid(name.text):
+        text = spec.local(name)
+        if name.text not in seen and not valid(text):
             seen.add(name.text)
-            yield name.at, f"{quoted(name.text)} is not a name; {_advice(name.text)}"
+            yield name.at, f"{quoted(text)} is not a name; {_advice(text)}"
 
 
 def is_mention(text: str) -> bool:
@@ -85,12 +91,25 @@ def is_mention(text: str) -> bool:
     return is_group_name(text) or _is_dotted(text)
 
 
+def _is_source(text: str) -> bool:
+    """Whether `text` may stand in `from`: a state, a group, or a wildcard."""
+    return text == EVERY or is_mention(text.removesuffix(f".{EVERY}"))
+
+
 def _is_dotted(text: str) -> bool:
-    parts = text.split(".")
-    return len(parts) == 2 and all(is_name(part) for part in parts)
+    """A state inside of a barrier, or of a use of a fragment."""
+    *heads, tail = text.split(".")
+    return bool(heads) and all(map(is_name, heads)) and is_group_name(tail)
+
+
+def _is_behind(text: str) -> bool:
+    """`machine.barrier`."""
+    return text.count(".") == 1 and all(map(is_name, text.split(".")))
 
 
 def _advice(text: str, ascii_only: bool = False) -> str:
+    if text == EVERY:
+        return "it is every state in `from`, and every other event in `unhandled`; name what is meant here"
     if len(text) > LONGEST:
         return f"a name has at most {LONGEST} characters"
     words = re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", unicodedata.normalize("NFKC", text)))
@@ -105,11 +124,8 @@ def _collisions(what: str, names: list[Name] | Iterator[Name]) -> Found:
     for name in names:
         other = first.setdefault(folded(name.text), name)
         if other.text != name.text:
-            yield (
-                name.at,
-                f"the {what} {quoted(name.text)} and {quoted(other.text)} (line {other.at.line}) become the same "
-                "identifier; rename one",
-            )
+            pair = f"the {what} {quoted(name.text)} and {quoted(other.text)} ({line_of(other.at, name.at)})"
+            yield name.at, f"{pair} become the same identifier; rename one"
 
 
 def _identifiers(spec: Spec) -> Iterator[Name]:
@@ -123,20 +139,28 @@ def _identifiers(spec: Spec) -> Iterator[Name]:
 def _all_names(spec: Spec) -> Iterator[tuple[Callable[[str], bool], Name]]:
     """Every name with the test that it must pass, declarations first."""
     yield from ((is_name, name) for name in _identifiers(spec))
-    yield from ((is_group_name, group.name) for group in spec.groups.values())
+    used = set(spec.prefixes.values())
+    yield from ((is_group_name, group.name) for group in spec.groups.values() if group.name.text not in used)
     yield from ((is_name, name) for name in mentions.labels(spec))
     yield from ((is_name, name) for name in mentions.events(spec))
     yield from ((is_mention, name) for name in mentions.event_lists(spec))
     yield from ((is_mention, name) for name in mentions.targets(spec))
-    yield from ((is_mention, name) for group in spec.groups.values() for name in group.members)
+    yield from ((is_mention, m) for g in spec.groups.values() if g.name.text not in used for m in g.members)
     for row in spec.transitions:
-        yield from ((is_mention, name) for name in (*row.source, *((row.target,) if row.target is not None else ())))
-    yield from ((_is_dotted, state.behind) for state in spec.states.values() if state.behind is not None)
+        yield from ((_is_source, name) for name in row.source)
+        yield from ((is_mention, name) for name in ((row.target,) if row.target is not None else ()))
+    for part in spec.parts():
+        yield from ((is_name, use.prefix) for use in part.use if use.prefix is not None)
+    for fragment in spec.fragments:
+        yield (is_name, fragment.fragment)
+        yield from ((is_group_name, asked.name) for asked in (*fragment.exits.values(), *fragment.parameters.values()))
+    yield from ((_is_behind, state.behind) for state in spec.states.values() if state.behind is not None)
 
 
 def _lists(spec: Spec) -> Iterator[Names]:
+    used = set(spec.prefixes.values())
     yield from (state.enter for state in spec.states.values())
-    yield from (group.members for group in spec.groups.values())
+    yield from (group.members for group in spec.groups.values() if group.name.text not in used)
     for row in spec.transitions:
         yield from (row.source, row.event, row.when, row.unless, row.do)
     if spec.barriers is not None:

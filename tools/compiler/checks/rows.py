@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pawl.runtime.fsm.table import INTERNAL_ERROR, Kind, Unhandled
 from pawl.tools.compiler.checks.subject import Found, Subject
 from pawl.tools.compiler.cover import Budget, Cube, contradicts, covering, cube, exhaustive
-from pawl.tools.compiler.findings import listed, quoted
+from pawl.tools.compiler.findings import line_of, listed, quoted
 from pawl.tools.compiler.graph import Graph
 from pawl.tools.compiler.model import Position, RowModel
 from pawl.tools.compiler.scope import EVERY, Scope
@@ -25,16 +25,31 @@ def dead_row(subject: Subject) -> Found:
     """
     budget = Budget()
     dead: dict[Position, dict[tuple[str, str | None], str]] = {}
+    made: dict[Position, set[tuple[str, str | None]]] = {}
     for (state, event), rows in subject.graph.cells.items():
+        for row in rows:
+            if row.wildcard is not None:
+                made.setdefault(row.at, set()).add((state, event))
         for row, why in _dead(subject.graph, state, event, rows, budget):
             dead.setdefault(row.at, {})[state, event] = why
     for spec in subject.spec.transitions:
+        yield from _shadowed(spec, subject.scope, made.get(spec.at, set()))
         found = dead.get(spec.at)
         if found is None:
             continue
-        everywhere = len(found) == len(_pairs(spec, subject.scope))
+        everywhere = len(found) == len(_pairs(spec, subject.scope) | made.get(spec.at, set()))
         for pair in found if everywhere else [pair for pair in _named_outright(spec) if pair in found]:
             yield spec.at, f"{_pair(*pair)} is never decided by this row: {found[pair]}"
+
+
+def _shadowed(spec: RowSpec, scope: Scope, made: set[tuple[str, str | None]]) -> Found:
+    """A wildcard that gives no state a row."""
+    for name in spec.source:
+        if scope.is_wildcard(name) and spec.event:
+            missing = [event for event in scope.handled(spec.event) if event not in {event for _, event in made}]
+            if missing:
+                what = f"{listed(missing)} from {quoted(scope.spec.local(name))} is never decided by this row"
+                yield spec.at, f"{what}: every state that can get it has rows that are always taken first; remove it"
 
 
 def _dead(
@@ -52,10 +67,18 @@ def _dead(
         if contradicts(here):
             yield row, "it wants a guard to agree and to disagree; remove it, or one of the two"
         elif earlier is not None:
-            lines = [str(line) for line in sorted({rows[first + other].at.line for other in earlier})]
-            which = f"line {lines[0]}" if len(lines) == 1 else f"one of lines {', '.join(lines)}"
+            which = _either(row.at, {rows[first + other].at for other in earlier})
             yield row, f"{which} is taken whenever this one would be; move this row up or remove it"
         cubes.append(here)
+
+
+def _either(reader: Position, places: set[Position]) -> str:
+    """`line 4`, `one of lines 4, 5`, or `one of a.yaml:4, b.yaml:5` for lines in other files."""
+    ordered = sorted({(at.file, at.line): at for at in places}.items())
+    lines = [line_of(at, reader) for _, at in ordered]
+    if len(lines) == 1:
+        return lines[0]
+    return f"one of {', '.join(lines)}".replace(", line ", ", ").replace("one of line ", "one of lines ")
 
 
 def undecided(subject: Subject) -> Found:
@@ -93,7 +116,8 @@ def decided_twice(subject: Subject) -> Found:
         for name in names:
             if name.text == EVERY:
                 if everywhere is not None:
-                    yield name.at, f"'*' is in two lists, first in line {everywhere.at.line}; keep one"
+                    where = line_of(everywhere.at, name.at)
+                    yield name.at, f"'*' is in two lists, first in {where}; keep one"
                 everywhere = everywhere or name
                 continue
             events = scope.events_of(name.text)
@@ -102,8 +126,11 @@ def decided_twice(subject: Subject) -> Found:
                 if before is not unhandled:
                     yield (
                         name.at,
-                        f"{quoted(event)} is in `{unhandled}` and, in line {other.at.line}, in `{before}`; keep one",
+                        f"{quoted(event)} is in `{unhandled}` and, in {line_of(other.at, name.at)}, in `{before}`; "
+                        "keep one",
                     )
+            if name.at.via is not None:
+                continue  # what a fragment says for whoever uses it, whether needed or not
             handled = [event for event in events if event == INTERNAL_ERROR or _handled(event, waiting, graph)]
             if events and len(handled) == len(events) and events != (INTERNAL_ERROR,) and waiting:
                 yield (

@@ -52,6 +52,8 @@ FORM: dict[str, str] = {
     "Y12": "unknown key",
     "Y13": "missing key, or the wrong shape",
     "Y14": "value that is not possible",
+    "Y16": "include that cannot be followed",
+    "Y17": "use that does not fit its fragment",
 }
 """What is wrong with a file before it is a spec."""
 
