@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Final
 
 from pawl.runtime.records.agents import AgentRoot, Owner
 from pawl.runtime.records.codec import decode, encode
@@ -23,16 +22,11 @@ _DELETES = (
 )
 
 
-_REMEMBERED: Final = 1000
-"""How many agents' roots are kept decoded."""
-
-
 class SqliteAgents:
-    """Roots, each replaced in place. What was written last needs no decoding when the very same text is read."""
+    """Roots, each replaced in place."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._written: dict[str, tuple[str, AgentRoot]] = {}
 
     def insert(self, root: AgentRoot) -> None:
         """Add a root. Raises AgentExists."""
@@ -45,27 +39,28 @@ class SqliteAgents:
             raise AgentExists(f"agent {root.agent_id!r} exists already; `load` or `open` it") from error
         assert made.lastrowid is not None
         self._rows.agents[root.agent_id] = made.lastrowid
+        self._rows.roots[root.agent_id] = root
 
     def get(self, agent_id: str) -> AgentRoot | None:
         """The root, or None."""
+        root = self._rows.roots.get(agent_id)
+        if root is not None:
+            return root
         found = self._rows.execute("SELECT id, record FROM agents WHERE agent_id = ?", (agent_id,)).fetchone()
         if found is None:
             return None
         self._rows.agents[agent_id] = found[0]
-        text, root = self._written.get(agent_id, ("", None))
-        return root if found[1] == text else decoded(found[1], AgentRoot, agent_id, "agent_id")
+        root = self._rows.roots[agent_id] = decoded(found[1], AgentRoot, agent_id, "agent_id")
+        return root
 
     def save(self, root: AgentRoot) -> None:
         """Replace the root of that id. Raises AgentNotFound."""
-        text = encode(root)
         done = self._rows.execute(
-            "UPDATE agents SET owner = ?, record = ? WHERE agent_id = ?", (root.owner, text, root.agent_id)
+            "UPDATE agents SET owner = ?, record = ? WHERE agent_id = ?", (root.owner, encode(root), root.agent_id)
         )
         if done.rowcount == 0:
             raise AgentNotFound(f"there is no agent {root.agent_id!r}; `open` or `create` it first")
-        if len(self._written) >= _REMEMBERED:
-            self._written.clear()
-        self._written[root.agent_id] = (text, root)
+        self._rows.roots[root.agent_id] = root
 
     def list(self, after: str = "", limit: int = 100) -> Sequence[AgentRoot]:
         """Roots in id order, after an id."""

@@ -83,17 +83,16 @@ class SqliteJournal:
         last = self._last(agent)
         if last != position:
             raise StoreCorrupt(f"the journal of agent {agent_id!r} is at {last}, not at {position}")
+        appended = []
         for place, entry in enumerate(entries, position + 1):
             content = None if entry.content is None else content_row(rows, entry.content)
             meta = encode_json(entry.meta, "journal.meta") if entry.meta else None
             execution, of = rows.execution(entry.execution_id)
             if of != agent:
                 raise WrongAgent(f"execution {entry.execution_id!r} is not one of agent {agent_id!r}")
-            rows.execute(
-                "INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (agent, place, execution, entry.kind.value, entry.at, content, meta),
-            )
-            rows.heads[agent] = place
+            appended.append((agent, place, execution, entry.kind.value, entry.at, content, meta))
+        rows.execute_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)", appended)
+        rows.heads[agent] = position + len(appended)
 
     def read(self, agent_id: str, after: int = 0, limit: int = 1000) -> Sequence[JournalRecord]:
         """Records after a position, in order, bodies included."""

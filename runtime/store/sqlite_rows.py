@@ -1,22 +1,34 @@
-"""The row numbers behind public ids, looked up once in a transaction."""
+"""What a connection knows of the rows it has met, so that it asks for nothing twice."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from pawl.runtime.records.agents import AgentRoot
 from pawl.runtime.records.codec import decode
 from pawl.runtime.records.errors import AgentNotFound, ExecutionNotFound, StoreCorrupt
 
 T = TypeVar("T")
 
 
+KNOWN: Final = 10_000
+"""How many rows are remembered before all of them are forgotten."""
+
+
 class Rows:
-    """A connection's `execute`, with the row numbers that the current operation has met."""
+    """A connection's `execute`, with what it has read or written and nobody can have changed since.
+
+    A reader forgets before every snapshot. The writer keeps what it knows from one transaction to the next for as long
+    as no other connection has committed, and forgets whenever something is undone. Whoever deletes forgets as well.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.execute = connection.execute
+        self.execute_many = connection.executemany
+        self.roots: dict[str, AgentRoot] = {}
+        """By id: the agent's root as it stands."""
         self.agents: dict[str, int] = {}
         self.executions: dict[str, tuple[int, int]] = {}
         """By id: the row numbers of the execution and of its agent."""
@@ -31,8 +43,14 @@ class Rows:
         """
         return self.execute(query, values).fetchall()
 
+    @property
+    def known(self) -> int:
+        """How much is remembered; about everything that is written brings a body."""
+        return len(self.contents) + len(self.executions)
+
     def forget(self) -> None:
         """Start anew."""
+        self.roots.clear()
         self.agents.clear()
         self.executions.clear()
         self.contents.clear()

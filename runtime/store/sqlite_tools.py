@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from collections.abc import Sequence
 
@@ -13,6 +12,12 @@ from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.sqlite_rows import Rows, decoded
 
 _SELECT = "SELECT record FROM tools WHERE execution = (SELECT id FROM executions WHERE execution_id = ?)"
+
+_PUT = """
+    INSERT INTO tools (tool_invocation_id, execution, call, record) VALUES (?, ?, ?, ?)
+    ON CONFLICT (tool_invocation_id) DO UPDATE SET record = excluded.record
+    WHERE execution = excluded.execution AND call = excluded.call
+"""
 
 
 class SqliteTools:
@@ -25,20 +30,8 @@ class SqliteTools:
         """Insert or replace rows by tool_invocation_id. Raises ExecutionNotFound, IdConflict."""
         for row in sorted(rows, key=_index):
             key = (row.tool_invocation_id, self._rows.execution(row.execution_id)[0], _call(row.llm_call_id))
-            text = encode(row)
-            done = self._rows.execute(
-                "UPDATE tools SET record = ? WHERE tool_invocation_id = ? AND execution = ? AND call = ?", (text, *key)
-            )
-            if not done.rowcount:
-                self._insert(row, key, text)
-
-    def _insert(self, row: ToolRow, key: tuple[str, int, int], text: str) -> None:
-        try:
-            self._rows.execute(
-                "INSERT INTO tools (tool_invocation_id, execution, call, record) VALUES (?, ?, ?, ?)", (*key, text)
-            )
-        except sqlite3.IntegrityError as error:
-            raise IdConflict(f"tool invocation {row.tool_invocation_id!r} belongs to another model call") from error
+            if not self._rows.execute(_PUT, (*key, encode(row))).rowcount:
+                raise IdConflict(f"tool invocation {row.tool_invocation_id!r} belongs to another model call")
 
     def get(self, tool_invocation_id: str) -> ToolRow | None:
         """One row, or None."""

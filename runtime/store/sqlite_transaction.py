@@ -1,4 +1,4 @@
-"""One atomic unit over the repositories of an SQLite connection, and the row numbers that it has met."""
+"""One atomic unit over the repositories of an SQLite connection, and what it remembers of their rows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sqlite3
 from pawl.runtime.store.sqlite_agents import SqliteAgents, SqliteOwners
 from pawl.runtime.store.sqlite_executions import SqliteExecutions, SqliteIntents
 from pawl.runtime.store.sqlite_journal import SqliteContents, SqliteJournal
-from pawl.runtime.store.sqlite_rows import Rows
+from pawl.runtime.store.sqlite_rows import KNOWN, Rows
 from pawl.runtime.store.sqlite_tools import SqliteDecisions, SqliteTools
 
 
 class SqliteTransaction:
-    """The repositories of one connection; `renew` before every operation."""
+    """The repositories of one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._rows = Rows(connection)
@@ -26,5 +26,10 @@ class SqliteTransaction:
         self.owners = SqliteOwners(self._rows)
 
     def renew(self) -> None:
-        """Forget row numbers: the last operation may have been rolled back, or somebody else may have written."""
+        """Forget every row: something was rolled back, or somebody else may have written."""
         self._rows.forget()
+
+    def renew_if_many(self) -> None:
+        """Forget every row where too many are remembered."""
+        if self._rows.known > KNOWN:
+            self._rows.forget()
