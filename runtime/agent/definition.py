@@ -16,7 +16,7 @@ from pawl.runtime.agent.knowledge import Knowledge, Told
 from pawl.runtime.agent.output_type import OutputType, output_type_of
 from pawl.runtime.agent.retries import Retries
 from pawl.runtime.agent.settings import check_settings
-from pawl.runtime.agent.tool import NAME, Tool, as_tool
+from pawl.runtime.agent.tool import NAME, Tool, as_tool, limited
 from pawl.runtime.agent.usage import UsageLimits
 from pawl.runtime.llm.port import Provider, ToolSpec, check_model
 from pawl.runtime.records.errors import InvalidArguments
@@ -60,7 +60,8 @@ class Agent(Generic[T_co]):
     All times are in seconds. `model_timeout` bounds one model call; `retries` says when a failed one is made again.
     `run_timeout` is how long a run may take, not counting what it waits for people; `start(…, timeout=…)` overrides
     it. `approval_timeout` is how long a request for approval may wait. A run over one of these fails. `limits` bounds
-    what one run may use.
+    what one run may use. `max_result_bytes` bounds the text of each tool result (None: 1 MiB), where the tool itself
+    does not.
 
     Application code that takes part in a run, each of it `async` or not, runs off the loop, and is given
     `preparation_timeout` seconds a step. `instructions` is text, or a function that makes it for each request;
@@ -96,6 +97,7 @@ class Agent(Generic[T_co]):
     approval_timeout: float | None = None
     retries: Retries = Retries()  # noqa: RUF009 - frozen
     limits: UsageLimits | None = None
+    max_result_bytes: int | None = None
     specs: tuple[ToolSpec, ...] = attrs.field(init=False, repr=False)
     output: OutputType = attrs.field(init=False, repr=False)
     callbacks: Callbacks = attrs.field(init=False, repr=False)
@@ -105,6 +107,7 @@ class Agent(Generic[T_co]):
         _check(self)
         object.__setattr__(self, "output", output_type_of(self.output_type, f"agent {self.name}"))
         object.__setattr__(self, "callbacks", callbacks(self))
+        object.__setattr__(self, "tools", limited(self.tools, f"agent {self.name}", self.max_result_bytes))
         object.__setattr__(self, "specs", tuple(one.spec for one in self.tools))
         object.__setattr__(self, "_by_name", {one.name: one for one in self.tools})
 

@@ -50,6 +50,7 @@ class Tool(Generic[P, R]):
     on_error: OnError
     timeout: float | None
     max_result_bytes: int
+    limits_results: bool
     is_async: bool
     limit: Limit | None = None
     probe_wants: int = 1
@@ -116,7 +117,7 @@ def tool(
     probe: Callable[..., Any] | None = ...,
     on_error: OnError = ...,
     timeout: float | None = ...,
-    max_result_bytes: int = ...,
+    max_result_bytes: int | None = ...,
     redact: Iterable[str] = ...,
     result_filter: Filter | None = ...,
     max_concurrent: int | None = ...,
@@ -134,7 +135,7 @@ def tool(
     probe: Callable[..., Any] | None = ...,
     on_error: OnError = ...,
     timeout: float | None = ...,
-    max_result_bytes: int = ...,
+    max_result_bytes: int | None = ...,
     redact: Iterable[str] = ...,
     result_filter: Filter | None = ...,
     max_concurrent: int | None = ...,
@@ -153,7 +154,7 @@ def tool(
     probe: Callable[..., Any] | None = None,
     on_error: OnError = "tell_model",
     timeout: float | None = None,
-    max_result_bytes: int = MAX_RESULT_BYTES,
+    max_result_bytes: int | None = None,
     redact: Iterable[str] = (),
     result_filter: Filter | None = None,
     max_concurrent: int | None = None,
@@ -170,7 +171,8 @@ def tool(
       function (`async` or not) of the idempotency key that returns Found(result), "absent" or "unknown".
       A policy and a probe may take a ToolContext as their second argument: there they find `deps`.
     * `on_error`: "tell_model" (default) or "fail" the run.
-    * `timeout`: seconds until the body is asked to stop. `max_result_bytes`: limit of the result's text.
+    * `timeout`: seconds until the body is asked to stop.
+    * `max_result_bytes`: limit of the result's text, in UTF-8 bytes; by default the agent's, which is 1 MiB.
     * `redact`: paths of arguments whose values people must not see, such as `["card", "address.zip"]`; so does
       `Annotated[str, Secret]`. The body, the policy and the model get the real ones.
     * `result_filter`: a function (`async` or not) of the result's text, or of the text and a ResultQuery, that returns
@@ -225,7 +227,7 @@ def make_tool(
     probe: Callable[..., Any] | None = None,
     on_error: OnError = "tell_model",
     timeout: float | None = None,
-    max_result_bytes: int = MAX_RESULT_BYTES,
+    max_result_bytes: int | None = None,
     result_filter: Filter | None = None,
     max_concurrent: int | None = None,
     rate: RateRule | None = None,
@@ -254,12 +256,29 @@ def make_tool(
         probe=probe,
         on_error=on_error,
         timeout=None if timeout is None else _positive(where, "timeout", timeout, "a number of seconds"),
-        max_result_bytes=int(_positive(where, "max_result_bytes", max_result_bytes, "a number of bytes")),
+        max_result_bytes=MAX_RESULT_BYTES if max_result_bytes is None else result_limit(where, max_result_bytes),
+        limits_results=max_result_bytes is not None,
         is_async=is_async(function),
         limit=limit_of(max_concurrent, rate, where),
         result_filters=_result_filters(result_filter, where),
         probe_wants=asked.wants if asked is not None else 1,
     )
+
+
+def limited(tools: tuple[Tool[..., Any], ...], where: str, most: object) -> tuple[Tool[..., Any], ...]:
+    """The tools with `most` bytes as the limit of their results, where they have none of their own; None leaves them.
+
+    Raises InvalidArguments.
+    """
+    if most is None:
+        return tools
+    limit = result_limit(where, most)
+    return tuple(one if one.limits_results else attrs.evolve(one, max_result_bytes=limit) for one in tools)
+
+
+def result_limit(where: str, value: object) -> int:
+    """A limit of results, in bytes. Raises InvalidArguments."""
+    return int(_positive(where, "max_result_bytes", value, "a number of bytes"))
 
 
 def _result_filters(function: object, where: str) -> tuple[Callback, ...]:
