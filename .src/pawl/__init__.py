@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pawl.runtime.agent.tool import Tool, tool
     from pawl.runtime.agent.usage import UsageLimits
     from pawl.runtime.app.agents import AgentHandle
+    from pawl.runtime.app.events import EventStream
     from pawl.runtime.app.execution import Execution
     from pawl.runtime.app.runtime import Runtime
     from pawl.runtime.execution.stats import Stats
@@ -124,6 +125,7 @@ __all__ = [
     "DefinitionChanged",
     "Event",
     "EventKind",
+    "EventStream",
     "Execution",
     "ExecutionNotFound",
     "ExecutionRecord",
@@ -289,6 +291,7 @@ _EXPORTS = {
     "scripted": "pawl.runtime.llm.scripted",
     "streamed": "pawl.runtime.llm.scripted",
     "tool": "pawl.runtime.agent.tool",
+    "EventStream": "pawl.runtime.app.events",
 }
 """Public name to the module that it is loaded from."""
 

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from pawl.runtime.app.sync import AgentHandle, Execution, Runtime
+from pawl.runtime.app.sync_events import EventStream
 
-__all__ = ["AgentHandle", "Execution", "Runtime"]
+__all__ = ["AgentHandle", "EventStream", "Execution", "Runtime"]

@@ -6,16 +6,20 @@ import asyncio
 import concurrent.futures
 import os
 import threading
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Literal, Self, TypeVar
 
 from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.hooks import Hook
 from pawl.runtime.app import agents as live_agents
 from pawl.runtime.app import execution as live_execution
 from pawl.runtime.app import runtime as live
+from pawl.runtime.app.sync_events import EventStream
 from pawl.runtime.execution.keeper import Trace
 from pawl.runtime.execution.listeners import Listener, OnListenerError
+from pawl.runtime.execution.stats import Stats
+from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.approvals import Decision, Receipt
 from pawl.runtime.records.errors import RuntimeClosed
 from pawl.runtime.records.events import Event
@@ -115,8 +119,15 @@ class Execution(Generic[T_co]):
         return self._thread.call(rest())
 
     def terminal(self) -> Outcome[T_co]:
-        """Wait through rests, until the run has ended."""
+        """Wait through rests, until the run has ended. See pawl.Execution.terminal."""
         return self._thread.call(self._inner.terminal())
+
+    def events(
+        self, after: int = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER
+    ) -> EventStream[T_co]:
+        """See pawl.Execution.events."""
+        inner = self._inner.events(after, through_rests=through_rests, tokens=tokens, buffer=buffer)
+        return EventStream(self._thread, inner, lambda execution: Execution(self._thread, execution))
 
     def history(self, after: int = 0) -> Sequence[Event]:
         """See pawl.Execution.history."""
@@ -145,7 +156,7 @@ class AgentHandle(Generic[T_co]):
         durable_context: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Execution[T_co]:
-        """Start a run; returns when it is on record."""
+        """Start a run; returns when it is on record. See pawl.AgentHandle.start."""
         inner = self._thread.call(self._inner.start(text, id=id, durable_context=durable_context, timeout=timeout))
         return Execution(self._thread, inner)
 
@@ -157,11 +168,40 @@ class AgentHandle(Generic[T_co]):
         durable_context: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Rest[T_co]:
-        """Start a run and wait for its first rest."""
+        """Start a run and wait for its first rest. See pawl.AgentHandle.run."""
         return self._thread.call(self._inner.run(text, id=id, durable_context=durable_context, timeout=timeout))
 
+    def stream(
+        self,
+        text: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        through_rests: bool = False,
+        buffer: int = BUFFER,
+    ) -> EventStream[T_co]:
+        """Start a run and iterate its events, tokens too. See pawl.AgentHandle.stream."""
+        inner = self._inner.stream(
+            text,
+            id=id,
+            durable_context=durable_context,
+            timeout=timeout,
+            through_rests=through_rests,
+            buffer=buffer,
+        )
+        return EventStream(self._thread, inner, lambda execution: Execution(self._thread, execution))
+
+    def reset(self) -> None:
+        """See pawl.AgentHandle.reset."""
+        self._thread.call(self._inner.reset())
+
+    def before_llm(self, hook: Hook) -> Callable[[], None]:
+        """See pawl.AgentHandle.before_llm."""
+        return self._inner.before_llm(hook)
+
     def close(self) -> None:
-        """Take no new runs."""
+        """Take no new runs. See pawl.AgentHandle.close."""
         self._thread.call(self._inner.close())
 
     def __repr__(self) -> str:
@@ -182,6 +222,7 @@ class Runtime:
         on_event: Listener | None = None,
         on_listener_error: OnListenerError = "report",
         deps: object = None,
+        before_llm: Iterable[Hook] = (),
         poll_interval: float = 1.0,
         close_timeout: float = 5.0,
         trace: Trace | None = None,
@@ -192,6 +233,7 @@ class Runtime:
             on_event=on_event,
             on_listener_error=on_listener_error,
             deps=deps,
+            before_llm=before_llm,
             poll_interval=poll_interval,
             close_timeout=close_timeout,
             trace=trace,
@@ -287,6 +329,34 @@ class Runtime:
             self._inner.run(agent, text, agent_id=agent_id, id=id, durable_context=durable_context, timeout=timeout)
         )
 
+    def stream(
+        self,
+        agent: Agent[T],
+        text: str,
+        *,
+        agent_id: str | None = None,
+        id: str | None = None,  # noqa: A002
+        durable_context: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        through_rests: bool = False,
+        buffer: int = BUFFER,
+    ) -> EventStream[T]:
+        """See pawl.Runtime.stream."""
+        thread = self._thread
+        if thread is None:
+            raise RuntimeClosed("the runtime is not open; use it inside `with Runtime(…) as runtime`")
+        inner = self._inner.stream(
+            agent,
+            text,
+            agent_id=agent_id,
+            id=id,
+            durable_context=durable_context,
+            timeout=timeout,
+            through_rests=through_rests,
+            buffer=buffer,
+        )
+        return EventStream(thread, inner, lambda execution: Execution(thread, execution))
+
     def execution(self, execution_id: str) -> Execution[Any]:
         """See pawl.Runtime.execution."""
         inner = self._call(self._inner.execution(execution_id))
@@ -368,14 +438,27 @@ class Runtime:
         )
         return self._call(work)
 
+    def add_listener(self, listener: Listener) -> Callable[[], None]:
+        """See pawl.Runtime.add_listener. It is called on the loop's thread."""
+
+        async def add() -> Callable[[], None]:
+            return self._inner.add_listener(listener)
+
+        self._call(add())
+        return lambda: self.remove_listener(listener)
+
+    def remove_listener(self, listener: Listener) -> None:
+        """See pawl.Runtime.remove_listener. Also from a listener, and after closing."""
+        self._inner.remove_listener(listener)
+
     def reload(self, execution_id: str) -> None:
         """See pawl.Runtime.reload."""
         self._call(self._inner.reload(execution_id))
 
-    def stats(self) -> dict[str, Any]:
-        """See pawl.Runtime.stats."""
+    def stats(self) -> Stats:
+        """See pawl.Runtime.stats. From any thread but the loop's own; after closing, RuntimeClosed."""
 
-        async def stats() -> dict[str, Any]:
+        async def stats() -> Stats:
             return self._inner.stats()
 
         return self._call(stats())
