@@ -4,20 +4,21 @@ BIN := .venv/bin
 PYTEST_ARGS ?= -n auto
 SIM_RUNS ?= 2000
 
-.PHONY: help demo test simulate generate bench clean tools dev lint types layers specs
+.PHONY: help demo test simulate generate bench peers docs clean tools dev lint types layers specs pages
 
 help:
 	@echo "make demo      watch a refund survive being killed twice"
 	@echo "make test      everything CI runs: lint, types, layers, specs, tests (PYTEST_ARGS='-k name')"
 	@echo "make simulate  the random tests at length: stories, walks and pairs of faults (SIM_RUNS=2000)"
 	@echo "make generate  write generated/ and diagrams/ anew from fsm_specs/"
+	@echo "make docs      the reference, from docstrings, into build/docs/html; a warning fails it"
 	@echo "make bench     measure speed and size against their limits (NAMES='advance')"
 	@echo "make clean     remove .venv, caches and built files"
 
 demo: tools
 	@$(BIN)/pawl demo
 
-test: lint types layers specs
+test: lint types layers specs pages
 	@$(BIN)/pytest -q $(PYTEST_ARGS)
 
 simulate: dev
@@ -37,6 +38,12 @@ specs: dev
 	@$(BIN)/pawl check
 	@$(BIN)/pawl generate --check
 	@$(BIN)/pawl diagram --check
+
+docs: dev
+	@$(BIN)/python .docs/build.py build/docs
+
+pages: dev
+	@$(BIN)/python .docs/build.py build/docs >/dev/null
 
 generate: tools
 	@$(BIN)/pawl generate

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from functools import cache, partial
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
-from pawl.runtime.app.agents import AgentHandle
-from pawl.runtime.app.execution import Execution
 from pawl.runtime.app.runtime import Runtime
 from pawl.runtime.simulation.clock import running_loop
 from pawl.runtime.simulation.faults import ProcessLost
@@ -141,17 +139,13 @@ class Bridge:
         return self.show(self.process.do(called()))
 
     def show(self, value: Any) -> Any:
-        """The same, to be used on any loop."""
-        if isinstance(value, Runtime | AgentHandle | Execution):
-            if isinstance(value, Shown):
-                return value
-            kind: Any = type(value)
-            outside: Any = object.__new__(_shown(kind))
-            outside.__dict__ = {**value.__dict__, "_bridge": self, "_inside": value}
-            return outside
-        if isinstance(value, AsyncIterator):
-            return ShownIterator(self, value)
-        return value
+        """The same, to be used on any loop: runtimes, handles, streams."""
+        kind: Any = type(value)
+        if not kind.__module__.startswith("pawl.runtime.app.") or isinstance(value, Shown):
+            return value
+        outside: Any = object.__new__(_shown(kind))
+        outside.__dict__ = {**value.__dict__, "_bridge": self, "_inside": value}
+        return outside
 
 
 class Shown:
@@ -161,50 +155,21 @@ class Shown:
     _inside: Any
 
 
-class ShownIterator:
-    """An asynchronous iterator of a process, to be read on any loop."""
-
-    def __init__(self, bridge: Bridge, inside: AsyncIterator[Any]) -> None:
-        self._bridge, self._inside = bridge, inside
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Any:
-        return await self._bridge.call(self._inside.__anext__)
-
-    async def aclose(self) -> None:
-        """Close it."""
-        close = getattr(self._inside, "aclose", None)
-        if close is not None:
-            await self._bridge.call(close)
-
-    async def __aenter__(self) -> Self:
-        enter = getattr(self._inside, "__aenter__", None)
-        if enter is not None:
-            await self._bridge.call(enter)
-        return self
-
-    async def __aexit__(self, *exception: Any) -> None:
-        leave = getattr(self._inside, "__aexit__", None)
-        await (self._bridge.call(partial(leave, *exception)) if leave is not None else self.aclose())
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inside, name)
-
-
 @cache
 def _shown(kind: type) -> type:
     """A subclass whose public methods are those of the object inside."""
-    methods: dict[str, Any] = {"__aenter__": _enter, "__await__": _await}
+    methods: dict[str, Any] = {"__module__": kind.__module__}
     for name in dir(kind):
         member = inspect.getattr_static(kind, name)
-        if inspect.isfunction(member) and (not name.startswith("_") or name == "__aexit__"):
+        if name in _SPECIAL:
+            methods[name] = _SPECIAL[name]
+        elif name.startswith("_"):
+            continue
+        elif inspect.isfunction(member):
             methods[name] = _asynchronous(name) if inspect.iscoroutinefunction(member) else _plain(name)
-        elif isinstance(member, property) and not name.startswith("_"):
+        elif isinstance(member, property):
             methods[name] = property(partial(_property, name))
-    special = {name: method for name, method in methods.items() if hasattr(kind, name)}
-    return type(kind.__name__, (Shown, kind), {**special, "__module__": kind.__module__})
+    return type(kind.__name__, (Shown, kind), methods)
 
 
 def _asynchronous(name: str) -> Callable[..., Any]:
@@ -221,12 +186,8 @@ def _plain(name: str) -> Callable[..., Any]:
     return method
 
 
-async def _enter(self: Shown) -> Shown:
-    return self  # the world has entered it
-
-
 def _property(name: str, self: Shown) -> Any:
-    return getattr(self._inside, name)
+    return self._bridge.show(getattr(self._inside, name))
 
 
 def _await(self: Shown) -> Generator[Any, None, Any]:
@@ -234,3 +195,18 @@ def _await(self: Shown) -> Generator[Any, None, Any]:
         return await self._inside
 
     return self._bridge.call(inside).__await__()
+
+
+async def _enter(self: Shown) -> Shown:
+    if not isinstance(self._inside, Runtime):  # that one the world has entered
+        await self._bridge.call(self._inside.__aenter__)
+    return self
+
+
+_SPECIAL: dict[str, Any] = {
+    "__await__": _await,
+    "__aenter__": _enter,
+    "__aexit__": _asynchronous("__aexit__"),
+    "__aiter__": lambda self: self,
+    "__anext__": _asynchronous("__anext__"),
+}

@@ -44,7 +44,7 @@ def test_its_objects_are_those_that_applications_know() -> None:
             assert await execution is await execution
             assert (await runtime.result(execution.id)) == await (await runtime.execution(execution.id))
             assert runtime.get("a") is not None
-            assert runtime.stats()["executing"] == 0
+            assert runtime.stats().executing == 0
             assert [event.kind for event in await execution.history()] == ["done"]
 
     on_a_loop(story())
@@ -145,5 +145,31 @@ def test_blocking_and_asynchronous_calls_mix() -> None:
             rest = world.sync.run(support(), "Refund order 7")
             assert isinstance(rest, Suspended)
             assert isinstance(await world.runtime.decide(rest.request.id, approve=True), Completed)
+
+    on_a_loop(story())
+
+
+def test_a_stream_is_read_on_the_loop_of_the_test() -> None:
+    async def story() -> None:
+        with World(support(), model=[call("nap", seconds=60), "Well rested."]) as world:
+            handle = await world.runtime.open(support(), "a")
+            async with handle.stream("Nap") as stream:
+                seen = [str(event.kind) async for event in stream]
+            assert isinstance(await stream, Completed)
+            assert [kind for kind in seen if kind != "token"] == ["tool_call", "tool_result", "done"]
+
+            again = stream.execution.events(tokens=False)
+            assert [str(event.kind) async for event in again] == ["tool_call", "tool_result", "done"]
+
+    on_a_loop(story())
+
+
+def test_a_stream_that_is_left_leaves_the_run_alone() -> None:
+    async def story() -> None:
+        with World(support(), model=[call("nap", seconds=60), "Well rested."]) as world:
+            execution = await world.runtime.start(support(), "Nap")
+            async for _ in execution.events():
+                break
+            assert isinstance(await execution, Completed)
 
     on_a_loop(story())
