@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pawl.runtime.agent.callback import Callback, callbacks_of
+from pawl.runtime.agent.callback import Callback, callback_of, callbacks_of
 from pawl.runtime.agent.context_policy import Counts, check_policy, counts_of
 from pawl.runtime.agent.hooks import Hooked
 from pawl.runtime.agent.knowledge import Segment, joined, segments_of
@@ -30,6 +30,7 @@ class Callbacks:
     before_llm: tuple[Hooked, ...]
     segments: tuple[Segment, ...]
     told: str | None
+    select: Callback | None
     counts: Counts | None
     prepares: bool
 
@@ -53,9 +54,17 @@ def callbacks(agent: Agent[Any]) -> Callbacks:
         before_llm=before_llm,
         segments=segments,
         told=told,
+        select=_select(agent.context, where),
         counts=counts_of(agent.context) if agent.context is not None else None,
         prepares=told is None or bool(before_llm) or agent.context is not None,
     )
+
+
+def _select(policy: object, where: str) -> Callback | None:
+    if policy is None:
+        return None
+    asked = callback_of(getattr(policy, "select", None), "context policy", f"{where}: context", 1, 1)
+    return attrs.evolve(asked, where=f"context policy '{type(policy).__name__}'")
 
 
 def shown_tools(specs: tuple[Any, ...]) -> str:

@@ -175,19 +175,19 @@ class ContextPolicy:
         return out
 
 
-def chosen(answer: object, units: Sequence[Unit], ledger: Ledger, where: str) -> tuple[range, ...]:
+def chosen(answer: object, units: Sequence[Unit], ledger: Ledger) -> tuple[range, ...]:
     """The numbers of the units that a policy left out. Raises TypeError, ValueError for an answer that is none."""
     if not isinstance(answer, Iterable) or isinstance(answer, str | bytes):
-        raise TypeError(f"{where} returned {answer!r:.60}; return those of query.units that stay")
+        raise TypeError(f"it returned {answer!r:.60}; return those of query.units that stay")
     kept: set[int] = set()
     for unit in answer:
         if not isinstance(unit, Unit) or not 0 <= unit.number < len(units) or units[unit.number] != unit:
-            raise TypeError(f"{where} returned {unit!r:.60}, which is none of query.units")
+            raise TypeError(f"it returned {unit!r:.60}, which is none of query.units")
         kept.add(unit.number)
     for number in {ledger.request, len(ledger) - 1}:
         if number >= 0 and number not in kept:
             what = "the current input" if number == ledger.request else "the newest answer with its results"
-            raise ValueError(f"{where} left out unit {number}, {what}; a unit that is `needed` must stay")
+            raise ValueError(f"it left out unit {number}, {what}; a unit that is `needed` must stay")
     return tuple(_runs([number for number in range(len(ledger)) if number not in kept]))
 
 

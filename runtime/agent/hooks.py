@@ -90,24 +90,19 @@ class Hooks:
         self._everywhere = tuple(map(Hooked, hooks))
         self._of: dict[str, tuple[Hooked, ...]] = {}
 
-    @property
-    def everywhere(self) -> tuple[Hooked, ...]:
-        """Those of every agent."""
-        return self._everywhere
-
-    def of(self, agent_id: str) -> tuple[Hooked, ...]:
-        """Those of one logical agent alone."""
-        return self._of.get(agent_id, ())
+    def of_run(self, of_definition: tuple[Hooked, ...], agent_id: str) -> tuple[Hooked, ...]:
+        """Those of a run, in the order in which they are asked: of every agent, of its definition, of it alone."""
+        return (*self._everywhere, *of_definition, *self._of.get(agent_id, ()))
 
     def add(self, agent_id: str, hook: object) -> Callable[[], None]:
         """Add one to a logical agent; returns what removes it. Raises InvalidArguments."""
         callback = callback_of(hook, "before_llm hook", f"agent {agent_id}: before_llm", 1, 1)
         added = Hooked(callback)
-        self._of[agent_id] = (*self.of(agent_id), added)
+        self._of[agent_id] = (*self._of.get(agent_id, ()), added)
 
         def remove() -> None:
             added.removed = True
-            left = tuple(one for one in self.of(agent_id) if one is not added)
+            left = tuple(one for one in self._of.get(agent_id, ()) if one is not added)
             if left:
                 self._of[agent_id] = left
             else:

@@ -1,9 +1,9 @@
 """The conversation as units that a context policy may leave out, with running totals of their tokens.
 
 A unit is an exchange (everything of one earlier run that the transcript shows), the input of the current run, or,
-inside the current run, one answer of the model with everything up to the next one: its calls and all their results together,
-or the correction that it got. What is in one unit is seen or left out together, so that every request stays valid for
-a provider.
+inside the current run, one answer of the model with everything up to the next one: its calls and all their results
+together, or the correction that it got. What is in one unit is seen or left out together, so that every request stays
+valid for a provider.
 """
 
 from __future__ import annotations

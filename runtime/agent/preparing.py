@@ -65,13 +65,15 @@ class Preparing(Facts):
 
     def take_context(self, payload: LoadedContext) -> tuple[Self, Effects]:
         """What the next request is made of."""
-        if payload.assembly is not None:  # put together by `PrepareRequest`: what was unsaid is in it
-            known = self.transcript if payload.messages is None else Transcript(payload.messages)
-            ready = replace(self, transcript=known, unsaid=(), preparing=None)
-            return replace(ready, assembly=payload.assembly, ledger=payload.ledger), NOTHING
-        known = self.transcript if payload.messages is None else Transcript(payload.messages)
+        messages = payload.messages
+        known = messages if isinstance(messages, Transcript) else self.transcript
+        known = Transcript(messages) if known is None and messages is not None else known
         assert known is not None
-        return replace(self, transcript=known.grown(self.unsaid), unsaid=()), NOTHING
+        if payload.assembly is None:
+            return replace(self, transcript=known.grown(self.unsaid), unsaid=()), NOTHING
+        return replace(
+            self, transcript=known, unsaid=(), preparing=None, assembly=payload.assembly, ledger=payload.ledger
+        ), NOTHING
 
     # the request --------------------------------------------------------------------------------------------
 

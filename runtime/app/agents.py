@@ -114,7 +114,7 @@ class AgentHandle(Generic[T_co]):
         return self._host.hooks.add(self.id, hook)
 
     async def reset(self) -> None:
-        """Begin a new conversation, for every process: later runs see nothing of the earlier ones, which stay on record.
+        """Begin a new conversation, for every process: later runs see nothing of earlier ones, which stay on record.
 
         Raises AgentBusy while a run is open, AgentNotFound, StoreUnavailable, OutcomeUnknown.
         """

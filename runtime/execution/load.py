@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from pawl.runtime.agent.assembly import PLAIN, Assembly, restored
 from pawl.runtime.agent.payloads import Recovered
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.output import ended
@@ -19,8 +20,16 @@ from pawl.runtime.store.port import Operation, Transaction
 def transcript(agent_id: str, execution_id: str) -> Operation[tuple[Message, ...]]:
     """The messages that a run sees: of earlier runs that ended well, and its own."""
 
-    def read(tx: Transaction) -> tuple[Message, ...]:
-        return messages(tx.journal.transcript(agent_id, execution_id))
+    said = conversation(agent_id, execution_id)
+    return lambda tx: messages(said(tx))
+
+
+def conversation(agent_id: str, execution_id: str) -> Operation[Sequence[JournalRecord]]:
+    """The same as records, behind the last reset of the agent."""
+
+    def read(tx: Transaction) -> Sequence[JournalRecord]:
+        root = tx.agents.get(agent_id)
+        return tx.journal.transcript(agent_id, execution_id, root.since if root is not None else 0)
 
     return read
 
@@ -72,6 +81,14 @@ def history(execution_id: str, after: int = 0) -> Operation[tuple[Event, ...]]:
     return read
 
 
+def _assembly(tx: Transaction, record: ExecutionRecord, said: Sequence[JournalRecord]) -> Assembly:
+    """What the request of a model call was made of that was let go and has no answer."""
+    manifest = record.manifest
+    if record.llm_call_id is None or manifest is None or not (manifest.excluded or manifest.extra):
+        return PLAIN
+    return restored(manifest, [one.position for one in said], tx.contents.get)
+
+
 def recovered(execution_id: str) -> Operation[Recovered]:
     """One execution, whole. Raises ExecutionNotFound."""
 
@@ -80,6 +97,7 @@ def recovered(execution_id: str) -> Operation[Recovered]:
         root = tx.agents.get(record.agent_id)
         assert root is not None
         rows = tx.tools.of_execution(execution_id, record.batch_call_id) if record.batch_call_id is not None else ()
+        said = () if ended(record) else tx.journal.transcript(record.agent_id, execution_id, root.since)
         tools = tuple(StoredTool(row, tx.contents.get(row.output) if row.output is not None else None) for row in rows)
         return Recovered(
             record=record,
@@ -88,7 +106,8 @@ def recovered(execution_id: str) -> Operation[Recovered]:
             input=tx.contents.get(record.input),
             output=tx.contents.get(record.result) if record.result is not None else None,
             context=json.loads(tx.contents.get(record.context)) if record.context is not None else {},
-            messages=() if ended(record) else messages(tx.journal.transcript(record.agent_id, execution_id)),
+            messages=messages(said),
+            assembly=_assembly(tx, record, said),
             tools=tools,
             intent=tx.intents.get(execution_id),
         )

@@ -10,7 +10,7 @@ import attrs
 @attrs.frozen(slots=False)
 class AgentRoot:
     """One logical agent. `answers` counts the recorded model answers of its ended executions, `fence` rises with every
-    claim of ownership. Where its journal stands, the journal itself knows.
+    claim of ownership. Where its journal stands, the journal itself knows. Runs see what is behind position `since`.
     """
 
     agent_id: str
@@ -22,6 +22,7 @@ class AgentRoot:
     answers: int = 0
     owner: str | None = None
     fence: int = 0
+    since: int = 0
 
 
 @attrs.frozen
