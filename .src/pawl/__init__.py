@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from pawl import sync
     from pawl.runtime.agent.approval import ApprovalQuery, Authorization
     from pawl.runtime.agent.context import ToolContext
+    from pawl.runtime.agent.context_policy import ContextPolicy, ContextQuery, ContextUnit
     from pawl.runtime.agent.definition import Agent
+    from pawl.runtime.agent.filters import Block, FilterQuery
+    from pawl.runtime.agent.hooks import HookQuery, RequestPatch
+    from pawl.runtime.agent.knowledge import InstructionQuery, Knowledge
     from pawl.runtime.agent.probe import Found
     from pawl.runtime.agent.rate import Rate
     from pawl.runtime.agent.redaction import Secret
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
         AlreadyDecided,
         Backpressure,
         CodecError,
+        ContextTooLarge,
         DeadlineExceeded,
         DefinitionChanged,
         ExecutionNotFound,
@@ -116,10 +121,15 @@ __all__ = [
     "ApprovalRequest",
     "Authorization",
     "Backpressure",
+    "Block",
     "Blocked",
     "Cancelled",
     "CodecError",
     "Completed",
+    "ContextPolicy",
+    "ContextQuery",
+    "ContextTooLarge",
+    "ContextUnit",
     "DeadlineExceeded",
     "Decision",
     "DefinitionChanged",
@@ -131,11 +141,15 @@ __all__ = [
     "ExecutionRecord",
     "Failed",
     "FilterBlocked",
+    "FilterQuery",
     "Found",
+    "HookQuery",
     "IdConflict",
+    "InstructionQuery",
     "InvalidArguments",
     "InvalidOutput",
     "IterationsExhausted",
+    "Knowledge",
     "ListenerFailed",
     "MachineError",
     "MalformedModelAnswer",
@@ -155,6 +169,7 @@ __all__ = [
     "Receipt",
     "Rejected",
     "RequestExpired",
+    "RequestPatch",
     "Rest",
     "ResultQuery",
     "Retries",
@@ -212,25 +227,35 @@ _EXPORTS = {
     "ApprovalRequest": "pawl.runtime.records.approvals",
     "Authorization": "pawl.runtime.agent.approval",
     "Backpressure": "pawl.runtime.records.errors",
+    "Block": "pawl.runtime.agent.filters",
     "Blocked": "pawl.runtime.records.rests",
     "Cancelled": "pawl.runtime.records.rests",
     "CodecError": "pawl.runtime.records.errors",
     "Completed": "pawl.runtime.records.rests",
+    "ContextPolicy": "pawl.runtime.agent.context_policy",
+    "ContextQuery": "pawl.runtime.agent.context_policy",
+    "ContextTooLarge": "pawl.runtime.records.errors",
+    "ContextUnit": "pawl.runtime.agent.context_policy",
     "DeadlineExceeded": "pawl.runtime.records.errors",
     "Decision": "pawl.runtime.records.approvals",
     "DefinitionChanged": "pawl.runtime.records.errors",
     "Event": "pawl.runtime.records.events",
     "EventKind": "pawl.runtime.records.events",
+    "EventStream": "pawl.runtime.app.events",
     "Execution": "pawl.runtime.app.execution",
     "ExecutionNotFound": "pawl.runtime.records.errors",
     "ExecutionRecord": "pawl.runtime.records.executions",
     "Failed": "pawl.runtime.records.rests",
     "FilterBlocked": "pawl.runtime.records.errors",
+    "FilterQuery": "pawl.runtime.agent.filters",
     "Found": "pawl.runtime.agent.probe",
+    "HookQuery": "pawl.runtime.agent.hooks",
     "IdConflict": "pawl.runtime.records.errors",
+    "InstructionQuery": "pawl.runtime.agent.knowledge",
     "InvalidArguments": "pawl.runtime.records.errors",
     "InvalidOutput": "pawl.runtime.records.errors",
     "IterationsExhausted": "pawl.runtime.records.errors",
+    "Knowledge": "pawl.runtime.agent.knowledge",
     "ListenerFailed": "pawl.runtime.records.errors",
     "MachineError": "pawl.runtime.fsm.errors",
     "MalformedModelAnswer": "pawl.runtime.records.errors",
@@ -250,6 +275,7 @@ _EXPORTS = {
     "Receipt": "pawl.runtime.records.approvals",
     "Rejected": "pawl.runtime.records.rests",
     "RequestExpired": "pawl.runtime.records.errors",
+    "RequestPatch": "pawl.runtime.agent.hooks",
     "Rest": "pawl.runtime.records.rests",
     "ResultQuery": "pawl.runtime.agent.result_filters",
     "Retries": "pawl.runtime.agent.retries",
@@ -291,7 +317,6 @@ _EXPORTS = {
     "scripted": "pawl.runtime.llm.scripted",
     "streamed": "pawl.runtime.llm.scripted",
     "tool": "pawl.runtime.agent.tool",
-    "EventStream": "pawl.runtime.app.events",
 }
 """Public name to the module that it is loaded from."""
 

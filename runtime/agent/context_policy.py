@@ -63,7 +63,7 @@ def _counted(count: Counter, text: str) -> int:
 
 
 @attrs.frozen
-class Unit:
+class ContextUnit:
     """Messages that are seen or left out together. `current`: of the run that goes on now; `needed`: never left out."""
 
     number: int
@@ -73,7 +73,7 @@ class Unit:
     needed: bool
 
 
-class Units(Sequence[Unit]):
+class Units(Sequence[ContextUnit]):
     """The units of a conversation, oldest first, each made when it is looked at."""
 
     def __init__(self, ledger: Ledger, messages: Sequence[Message]) -> None:
@@ -83,21 +83,21 @@ class Units(Sequence[Unit]):
         return len(self._ledger)
 
     @overload
-    def __getitem__(self, index: int) -> Unit: ...
+    def __getitem__(self, index: int) -> ContextUnit: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Unit]: ...
-    def __getitem__(self, index: int | slice) -> Unit | Sequence[Unit]:
+    def __getitem__(self, index: slice) -> Sequence[ContextUnit]: ...
+    def __getitem__(self, index: int | slice) -> ContextUnit | Sequence[ContextUnit]:
         if isinstance(index, slice):
             return [self._unit(number) for number in range(*index.indices(len(self)))]
         return self._unit(index + len(self) if index < 0 else index)
 
-    def __iter__(self) -> Iterator[Unit]:
+    def __iter__(self) -> Iterator[ContextUnit]:
         return (self._unit(number) for number in range(len(self)))
 
-    def _unit(self, number: int) -> Unit:
+    def _unit(self, number: int) -> ContextUnit:
         ledger, stretch = self._ledger, self._ledger.stretch(number)
         messages = Window(self._messages, stretch.start, stretch.end)
-        return Unit(number, messages, ledger.tokens(number), number >= ledger.request, ledger.needed(number))
+        return ContextUnit(number, messages, ledger.tokens(number), number >= ledger.request, ledger.needed(number))
 
 
 @attrs.frozen(kw_only=True)
@@ -112,7 +112,7 @@ class ContextQuery:
     definition: str
     execution_id: str
     sequence: int
-    units: Sequence[Unit]
+    units: Sequence[ContextUnit]
     fixed: int
     durable_context: Mapping[str, Any] = attrs.field(factory=dict, converter=freeze_mapping)
     deps: Any = attrs.field(default=None, repr=False, eq=False)
@@ -121,7 +121,7 @@ class ContextQuery:
 class SelectsContext(Protocol):
     """Any object with this method can be `Agent(context=…)`."""
 
-    def select(self, query: ContextQuery) -> Iterable[Unit] | Awaitable[Iterable[Unit]]:
+    def select(self, query: ContextQuery) -> Iterable[ContextUnit] | Awaitable[Iterable[ContextUnit]]:
         """The units of `query.units` that stay, async or not; those that are `needed` must be among them."""
 
 
@@ -154,7 +154,7 @@ class ContextPolicy:
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "counts", Counts(self.count or estimate))
 
-    def select(self, query: ContextQuery) -> Iterable[Unit]:
+    def select(self, query: ContextQuery) -> Iterable[ContextUnit]:
         """The units that stay. Raises ContextTooLarge."""
         units = query.units
         assert isinstance(units, Units)
@@ -175,13 +175,13 @@ class ContextPolicy:
         return out
 
 
-def chosen(answer: object, units: Sequence[Unit], ledger: Ledger) -> tuple[range, ...]:
+def chosen(answer: object, units: Sequence[ContextUnit], ledger: Ledger) -> tuple[range, ...]:
     """The numbers of the units that a policy left out. Raises TypeError, ValueError for an answer that is none."""
     if not isinstance(answer, Iterable) or isinstance(answer, str | bytes):
         raise TypeError(f"it returned {answer!r:.60}; return those of query.units that stay")
     kept: set[int] = set()
     for unit in answer:
-        if not isinstance(unit, Unit) or not 0 <= unit.number < len(units) or units[unit.number] != unit:
+        if not isinstance(unit, ContextUnit) or not 0 <= unit.number < len(units) or units[unit.number] != unit:
             raise TypeError(f"it returned {unit!r:.60}, which is none of query.units")
         kept.add(unit.number)
     for number in {ledger.request, len(ledger) - 1}:
