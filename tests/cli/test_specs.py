@@ -146,7 +146,7 @@ def test_a_new_machine_runs_checks_and_is_fresh_before_it_is_changed(pawl: Pawl)
 
     assert ran.code == 0
     assert sorted(path.name for path in (pawl.folder / "specs").iterdir()) == [
-        "parcel_tracking.py", "parcel_tracking.yaml", "parcel_tracking_context.py",
+        "parcel_tracking.py", "parcel_tracking.yaml", "parcel_tracking_context.py", "pawl.schema.json",
     ]  # fmt: skip
     checked = pawl("check", "specs", "--strict")
     assert (checked.code, checked.err) == (0, "")

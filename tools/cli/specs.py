@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
     app.command(short_help="Write a small machine that runs at once.")(new)
     app.command(short_help="Compile specs to typed Python modules.")(generate)
     app.command(short_help="Say all that is wrong with specs.")(check)
+    app.command(short_help="The JSON Schema of specs, for editors.")(schema)
     app.command(short_help="Draw machines: DOT, SVG, Mermaid, tables.")(diagram)
 
 
@@ -107,6 +108,29 @@ def check(
     from pawl.tools.cli.checking import check as run
 
     run(specs or [], strict, json, expand)
+
+
+def schema(
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write it there, e.g. beside the specs. Default: to stdout.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing: exit 1 when --out, or what pawl ships, is not fresh.")
+    ] = False,
+) -> None:
+    """The JSON Schema of specs: editors complete, explain and check with it as you type.
+
+    A spec names it in its first line:  # yaml-language-server: $schema=pawl.schema.json
+
+    \b
+    Examples:
+      pawl schema --out my_specs/pawl.schema.json
+      pawl schema --check --out my_specs/pawl.schema.json     in CI
+      pawl schema | jq '."$defs".state.properties | keys'
+    """
+    from pawl.tools.cli.schemas import schema as run
+
+    run(out, check)
 
 
 def diagram(

@@ -10,9 +10,16 @@ import unicodedata
 LONGEST = 64
 """The most characters in a name."""
 
-_ASCII_NAME = re.compile(r"[a-z](?:_?[a-z0-9])*")
-_GROUP = re.compile(r"[A-Z](?:_?[A-Z0-9])*")
-_REFERENCE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+MACHINE = "[a-z](?:_?[a-z0-9])*"
+NAME = r"[^\x00-\x60\x7b-\x7f](?:_?[^\x00-\x2f\x3a-\x60\x7b-\x7f])*"
+"""The form of a name for tools that have no more than regular expressions: beyond ASCII, everything is a letter."""
+GROUP = "[A-Z](?:_?[A-Z0-9])*"
+_WORD = "[A-Za-z_][A-Za-z_0-9]*"
+REFERENCE = rf"{_WORD}(?:\.{_WORD})*:{_WORD}(?:\.{_WORD})*"
+
+_ASCII_NAME = re.compile(MACHINE)
+_GROUP = re.compile(GROUP)
+_REFERENCE = re.compile(REFERENCE)
 
 _SOFT = frozenset({"case", "match", "type"})
 """Soft keywords of every Python from 3.11 up, whichever runs the compiler."""

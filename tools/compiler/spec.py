@@ -1,9 +1,9 @@
 """The spec as written: one attrs class for each mapping of the language, every leaf with its place in the file.
 
 Field metadata: `key` is the word in the file where Python cannot use it as a name, `says` what an editor shows for
-it, `needs` the key beside which alone it means something, `fallback` what stands in for a refused value, and `made`
-marks what no file holds. A class with a `name` field is the value of a mapping entry and gets its name from the key.
-The structurer and the JSON Schema are both made from these fields.
+it, `needs` the key beside which alone it means something, `only` the one value there is, `every` that `*` may stand
+there, `fallback` what stands in for a refused value, and `made` marks what no file holds. A class with a `name` field
+is the value of a mapping entry and gets its name from the key. Structurer and JSON Schema are made from these fields.
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ def says(text: str, **more: Any) -> dict[str, Any]:
     """Field metadata: `text` for editors, and whatever else the module's docstring lists."""
     return {"says": text, **more}
 
+
+LANGUAGE = 1
+"""The version of the spec language that this compiler reads (`pawl: 1`)."""
 
 MADE: dict[str, Any] = {"made": True}
 """Metadata of a field that no file holds."""
@@ -172,7 +175,7 @@ class RowSpec:
 
     at: Position
     source: Names = attrs.field(
-        metadata=says('States or groups; "*" is every state that does not decide it itself.', key="from")
+        metadata=says('States or groups; "*" is every state that does not decide it itself.', key="from", every=True)
     )
     target: Name | None = attrs.field(
         default=None, metadata=says("The next state; without it the machine stays.", key="to")
@@ -183,7 +186,7 @@ class RowSpec:
     when: Names = attrs.field(default=(), metadata=says("Guards that must agree."))
     unless: Names = attrs.field(default=(), metadata=says("Guards that must not agree."))
     do: Names = attrs.field(default=(), metadata=says("Actions on the way, before those of the state entered."))
-    doc: Text | None = attrs.field(default=None, metadata=says("Why."))
+    doc: Text | None = attrs.field(default=None, metadata=says("Why it is there."))
 
 
 @attrs.frozen
@@ -191,9 +194,9 @@ class UnhandledSpec:
     """`unhandled:`, what an event without a row means."""
 
     at: Position
-    ignore: Names = attrs.field(default=(), metadata=says("Nothing happens."))
-    stale: Names = attrs.field(default=(), metadata=says("Too late to mean anything: nothing happens, and is counted."))
-    refuse: Names = attrs.field(default=(), metadata=says("The sender gets an error."))
+    ignore: Names = attrs.field(default=(), metadata=says("Nothing happens.", every=True))
+    stale: Names = attrs.field(default=(), metadata=says("Too late to mean anything: it is counted.", every=True))
+    refuse: Names = attrs.field(default=(), metadata=says("The sender gets an error.", every=True))
 
     def lists(self) -> tuple[tuple[Unhandled, Names], ...]:
         """The three lists with what they mean."""
@@ -237,7 +240,7 @@ class Fragment:
     """A whole file that is a part of machines."""
 
     at: Position
-    pawl: int = attrs.field(metadata=says("The version of the language.", fallback=1))
+    pawl: int = attrs.field(metadata=says("The version of the language.", only=LANGUAGE, fallback=1))
     fragment: Name = attrs.field(metadata=says("Its name.", fallback="unnamed"))
     doc: Text | None = attrs.field(default=None, metadata=says("What it is."))
     include: tuple[File, ...] = attrs.field(
@@ -274,7 +277,7 @@ class Spec:
     """A whole machine. A `fallback` stands in for a value that was refused, so that the rest can be checked."""
 
     at: Position
-    pawl: int = attrs.field(metadata=says("The version of the language.", fallback=1))
+    pawl: int = attrs.field(metadata=says("The version of the language.", only=LANGUAGE, fallback=1))
     machine: Name = attrs.field(metadata=says("Its name; it names the generated module.", fallback="unnamed"))
     version: int = attrs.field(
         metadata=says("Its version; raise it when saved sessions should no longer load.", fallback=1)

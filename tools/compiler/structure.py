@@ -18,6 +18,7 @@ from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.names import is_reference
 from pawl.tools.compiler.nodes import Document, Mapping, Node, Scalar, Sequence
 from pawl.tools.compiler.spec import (
+    LANGUAGE,
     Authority,
     BindSpec,
     CheckSpec,
@@ -35,8 +36,8 @@ from pawl.tools.compiler.spec import (
     keys,
 )
 
-LANGUAGE = 1
-"""The version of the spec language that this compiler reads (`pawl: 1`)."""
+WHOLE = "[1-9][0-9]{0,8}"
+"""A whole number from 1 up, as text."""
 
 T = TypeVar("T")
 
@@ -136,7 +137,7 @@ class Structurer:
         scalar = self._scalar(node, "a whole number")
         if scalar is None:
             return _INVALID
-        if not re.fullmatch(r"[1-9][0-9]{0,8}", scalar.text):
+        if not re.fullmatch(WHOLE, scalar.text):
             return self._wrong(
                 "Y14", scalar.at, f"{quoted(scalar.text)} is not a version; write a whole number from 1 up"
             )
@@ -198,7 +199,7 @@ class Structurer:
         def read(node: Node, _: Any) -> Any:
             if _is_nothing(node):
                 return ()
-            if isinstance(node, _ALONE.get(inner, ())):
+            if isinstance(node, ALONE.get(inner, ())):
                 node = Sequence((node,), node.at)
             if not isinstance(node, Sequence):
                 return self._wrong("Y13", node.at, "a list belongs here; start each item with a dash")
@@ -295,7 +296,7 @@ class Structurer:
 SINGLE: dict[type, str] = {GroupSpec: "members", CheckSpec: "severity", BindSpec: "value"}
 """Classes whose value is not a mapping but this one field."""
 
-_ALONE: dict[type, tuple[type, ...]] = {Authority: (Scalar,), File: (Scalar,), UseSpec: (Scalar, Mapping)}
+ALONE: dict[type, tuple[type, ...]] = {Authority: (Scalar,), File: (Scalar,), UseSpec: (Scalar, Mapping)}
 """What may stand alone, for a list of one."""
 
 
