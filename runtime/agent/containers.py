@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from pawl.runtime.agent.shapes import DescribedShape, Mismatch, Read, Shape, is_quiet, refuse
+from pawl.runtime.agent.shapes import ChoiceShape, DescribedShape, Mismatch, Read, Shape, bare, is_quiet, refuse
 from pawl.runtime.agent.spoken import said
 from pawl.runtime.records.canonical import canonical
 
@@ -184,6 +184,16 @@ class RecordShape:
             raise Mismatch(*problems)
         pairs = list(zip((field.name for field in present), reads, strict=True))
         return {name: read[0] for name, read in pairs}, self._build({name: read[1] for name, read in pairs}, path)
+
+    @property
+    def tags(self) -> dict[str, Any]:
+        """The fields that take one literal only, with that: they tell members of a union apart."""
+        shapes = {field.name: bare(field.shape) for field in self.fields}
+        return {
+            name: shape.options[0][0]
+            for name, shape in shapes.items()
+            if isinstance(shape, ChoiceShape) and len(shape.options) == 1
+        }
 
     def _build(self, values: dict[str, Any], path: str) -> Any:
         try:

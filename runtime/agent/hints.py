@@ -72,6 +72,13 @@ def resolve(annotation: Any, names: Mapping[str, Any], module: Mapping[str, Any]
         raise InvalidArguments(f"{where}: {annotation!r} is not a type: {error}") from None
 
 
+def resolve_alias(alias: Any, names: Mapping[str, Any], where: str) -> Any:
+    """What `type X = …` stands for. Raises InvalidArguments."""
+    module = sys.modules.get(alias.__module__)
+    known = {**names, alias.__name__: alias}
+    return resolve(alias.__value__, known, vars(module) if module is not None else {}, where)
+
+
 def resolve_fields(cls: type, wanted: Iterable[str], names: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The types of the `wanted` fields of `cls`, inherited ones included; without those that have no annotation.
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 
 from pawl.runtime.agent.arguments import parse_json
-from pawl.runtime.agent.schema import Scope, shape_of
+from pawl.runtime.agent.schema import Scope, schema_of, shape_of
 from pawl.runtime.agent.shapes import Mismatch, Shape
 from pawl.runtime.llm.port import OutputSchema
 from pawl.runtime.records.errors import InvalidArguments, InvalidOutput
@@ -62,13 +62,15 @@ def output_type_of(hint: Any, agent: str) -> OutputType:
     if hint is None:
         raise InvalidArguments(f"{agent}: output_type=None; leave it out for plain text")
     shape = shape_of(hint, Scope(f"{agent}: output_type"))
-    schema = shape.schema()
+    schema = schema_of(shape)
     if _is_wrapped(shape):
+        definitions = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}
         schema = {
             "type": "object",
             "properties": {_WRAPPER: schema},
             "required": [_WRAPPER],
             "additionalProperties": False,
+            **definitions,
         }
     return OutputType(hint, shape, OutputSchema(_name(hint), schema))
 

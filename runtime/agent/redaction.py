@@ -68,6 +68,20 @@ def _inside(shape: Shape) -> Iterator[Shape]:
             yield from (field.shape for field in fields)
 
 
+def references_in(shape: Shape) -> list[Reference]:
+    """The references in a shape, each once, in order of first mention."""
+    found: dict[int, Reference] = {}
+    left = [shape]
+    while left:
+        one = left.pop(0)
+        if isinstance(one, Reference):
+            if id(one) in found:
+                continue
+            found[id(one)] = one
+        left.extend(_inside(one))
+    return list(found.values())
+
+
 def secret_places(shape: Shape, value: Any) -> tuple[str, ...]:
     """The places of what is secret in a canonical `value` of the shape, as JSON pointers."""
     return tuple(dict.fromkeys(pointer(parts) for parts in _secrets(shape, value, ())))

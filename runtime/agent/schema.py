@@ -6,6 +6,7 @@ import collections.abc
 import dataclasses
 import enum
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -13,10 +14,11 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import attrs
 
+from pawl.runtime.agent.constraints import constrained, constraints_of
 from pawl.runtime.agent.containers import OPEN, REQUIRED, DictShape, Field, ListShape, RecordShape, TupleShape
 from pawl.runtime.agent.docstring import describe
-from pawl.runtime.agent.hints import resolve_fields
-from pawl.runtime.agent.redaction import is_secret
+from pawl.runtime.agent.hints import resolve_alias, resolve_fields
+from pawl.runtime.agent.redaction import is_secret, references_in
 from pawl.runtime.agent.results import to_json
 from pawl.runtime.agent.shapes import (
     BOOLEAN,
@@ -29,6 +31,7 @@ from pawl.runtime.agent.shapes import (
     IntegerShape,
     Mismatch,
     NumberShape,
+    Reference,
     SecretShape,
     Shape,
     UnionShape,
@@ -62,16 +65,19 @@ _LISTS: Final[dict[Any, Callable[[Iterable[Any]], Any]]] = {
     frozenset: frozenset,
 }
 _DICTS: Final = frozenset({dict, collections.abc.Mapping, collections.abc.MutableMapping})
-_CONSTRAINTS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 
 
 @attrs.frozen
 class Scope:
-    """Where a hint stands: `where` for errors, `names` for annotations written as text, the classes around it."""
+    """Where a hint stands: `where` for errors, `names` for annotations written as text, the types around it.
+
+    `references` are the types that contain themselves, shared by everything that becomes one schema.
+    """
 
     where: str
     names: Mapping[str, Any] = attrs.Factory(dict)
     within: tuple[Any, ...] = ()
+    references: dict[Any, Reference] = attrs.field(factory=dict, eq=False)
 
     def at(self, part: str) -> Scope:
         """The scope of a part."""
@@ -86,6 +92,8 @@ def shape_of(hint: Any, scope: Scope) -> Shape:
         return _annotated(arguments[0], hint.__metadata__, scope)
     if not isinstance(hint, collections.abc.Hashable):
         raise _unsupported(hint, scope)
+    if _is_alias(hint):
+        return _closed(hint, scope, lambda inner: shape_of(resolve_alias(hint, inner.names, inner.where), inner))
     if hint in _SCALARS:
         return _SCALARS[hint]
     if origin is Union or origin is types.UnionType:
@@ -101,9 +109,17 @@ def shape_of(hint: Any, scope: Scope) -> Shape:
         return _dict(arguments, scope)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _choice(((member.value, member) for member in hint), hint, scope)
-    if isinstance(hint, type) and _is_record(hint):
-        return _record(hint, scope)
+    if isinstance(generic, type) and _is_record(generic):
+        return _closed(hint, scope, lambda inner: _record(hint, generic, inner))
     raise _unsupported(hint, scope)
+
+
+def schema_of(shape: Shape) -> dict[str, Any]:
+    """The whole JSON schema of a shape: with the definitions of the types in it that contain themselves."""
+    schema, found = shape.schema(), references_in(shape)
+    if not found:
+        return schema
+    return schema | {"$defs": {reference.name: reference.target.schema() for reference in found}}
 
 
 def default_of(value: Any, shape: Shape) -> Any:
@@ -115,12 +131,10 @@ def default_of(value: Any, shape: Shape) -> Any:
 
 
 def _plain(hint: Any) -> Any:
-    """`hint` without the names that only type checkers look at: NewType, `type X = …`, Required, ReadOnly."""
+    """`hint` without the names that only type checkers look at: NewType, Required, ReadOnly."""
     while True:
         if isinstance(hint, typing.NewType):
             hint = hint.__supertype__
-        elif type(hint).__name__ == "TypeAliasType" and get_origin(hint) is None:
-            hint = hint.__value__
         elif getattr(get_origin(hint), "_name", None) in ("Required", "NotRequired", "ReadOnly"):
             hint = get_args(hint)[0]
         else:
@@ -128,18 +142,10 @@ def _plain(hint: Any) -> Any:
 
 
 def _annotated(inner: Any, metadata: tuple[Any, ...], scope: Scope) -> Shape:
-    shape = shape_of(inner, scope)
+    shape = constrained(shape_of(inner, scope), constraints_of(metadata), scope.where)
     if any(map(is_secret, metadata)):
         shape = SecretShape(shape)
     texts = [text for text in map(_description, metadata) if text]
-    for mark in metadata:
-        parts = getattr(mark, "metadata", ())  # pydantic's Field keeps its constraints there
-        marks = (mark, *parts) if isinstance(parts, list | tuple) else (mark,)
-        if any(getattr(one, name, None) is not None for one in marks for name in _CONSTRAINTS):
-            raise InvalidArguments(
-                f"{scope.where}: {mark!r} looks like a constraint, and constraints are not enforced here; "
-                "check the value in the tool, or in a dataclass's __post_init__, and say it in the description"
-            )
     return DescribedShape(shape, "\n".join(texts)) if texts else shape
 
 
@@ -224,10 +230,39 @@ def _is_typed_dict(hint: type) -> bool:
     return issubclass(hint, dict) and hasattr(hint, "__required_keys__")
 
 
-def _record(cls: Any, scope: Scope) -> Shape:
-    if cls in scope.within:
-        raise InvalidArguments(f"{scope.where}: {_name(cls)} contains itself; recursive types are not supported")
-    inner = attrs.evolve(scope, within=(*scope.within, cls))
+def _is_alias(hint: Any) -> bool:
+    return type(hint).__name__ == "TypeAliasType" and get_origin(hint) is None
+
+
+def _closed(hint: Any, scope: Scope, make: Callable[[Scope], Shape]) -> Shape:
+    """What `make` makes of a type that has a name; where it contains itself, a reference to that."""
+    known = scope.references.get(hint)
+    if known is not None:
+        return known
+    if hint in scope.within:
+        taken = {reference.name for reference in scope.references.values()}
+        name = re.sub(r"\W+", "_", _name(hint))
+        known = Reference(next(one for one in (name, *(f"{name}_{n}" for n in range(2, 99))) if one not in taken))
+        scope.references[hint] = known
+        return known
+    shape = make(attrs.evolve(scope, within=(*scope.within, hint)))
+    met = scope.references.get(hint)
+    if met is None:
+        return shape
+    met.target = shape
+    return met
+
+
+def _bound(hint: Any, given: Mapping[Any, Any]) -> Any:
+    """`hint` with the type variables of its generic class replaced by what that was given."""
+    if isinstance(hint, typing.TypeVar) or type(hint).__name__ == "TypeVar":
+        return given.get(hint, hint)
+    variables = () if isinstance(hint, type) else getattr(hint, "__parameters__", ())
+    return hint[tuple(given.get(one, one) for one in variables)] if variables and given else hint
+
+
+def _record(generic: Any, cls: Any, inner: Scope) -> Shape:
+    scope, variables = inner, dict(zip(getattr(cls, "__parameters__", ()), get_args(generic), strict=False))
     doc = cls.__doc__ or ""
     # Dataclasses and namedtuples without a docstring get their signature as one.
     summary, about = describe("" if doc.startswith(f"{cls.__name__}(") else doc)
@@ -236,7 +271,7 @@ def _record(cls: Any, scope: Scope) -> Shape:
     hints = resolve_fields(cls, [name for name, _, _ in members], scope.names, _name(cls))
     fields = []
     for name, argument, default in members:
-        hint = hints.get(name, Any)  # a namedtuple may have no annotations
+        hint = _bound(hints.get(name, Any), variables)  # a namedtuple may have no annotations
         shape = shape_of(hint, inner.at(f".{argument}"))
         given = _presence(hint, default) if _is_typed_dict(cls) else default
         shown = given if given is REQUIRED or given is OPEN else default_of(given, shape)

@@ -247,6 +247,25 @@ class ChoiceShape:
         raise refuse(self, value, path)
 
 
+def bare(shape: Shape) -> Shape:
+    """A shape without what was added to it."""
+    while isinstance(shape, WrappedShape):
+        shape = shape.shape
+    return shape
+
+
+def tags_of(shape: Shape) -> dict[str, Any]:
+    """The fields of a record that take one literal only, with that."""
+    shape = bare(shape)
+    tags: dict[str, Any] = getattr(bare(shape.target) if isinstance(shape, Reference) else shape, "tags", {})
+    return tags
+
+
+def _has_tags(shape: Shape, value: Any) -> bool:
+    tags = tags_of(shape)
+    return bool(tags) and type(value) is dict and all(value.get(name) == tag for name, tag in tags.items())
+
+
 @attrs.frozen
 class UnionShape:
     """The first of several shapes that takes the value unchanged, else the first that takes it at all."""
@@ -263,7 +282,9 @@ class UnionShape:
         return {"anyOf": [member.schema() for member in self.members]}
 
     def read(self, value: Any, path: str) -> Read:
-        """Take what one member takes; the problems are those of the only member of this kind, if there is just one."""
+        """Take what one member takes. The problems are those of the member whose tags (fields with one literal) the
+        value has, or else of the only member of its kind, if there is just one.
+        """
         reads: list[Read] = []
         problems: list[tuple[str, ...]] = []
         for member in self.members:
@@ -277,11 +298,25 @@ class UnionShape:
             reads.append(read)
         if reads:
             return reads[0]
+        tagged = [found for member, found in zip(self.members, problems, strict=True) if _has_tags(member, value)]
+        if len(tagged) == 1:
+            raise Mismatch(*tagged[0])
         top = f"{path}: expected "
         inside = [found for found in problems if not found[0].startswith(top)]
         if len(inside) == 1:
             raise Mismatch(*inside[0])
-        raise refuse(self, value, path)
+        raise self._untagged(value, path) or refuse(self, value, path)
+
+    def _untagged(self, value: Any, path: str) -> Mismatch | None:
+        """The error for an object that none of the tags fits, where all members are told apart by one."""
+        every = [tags_of(member) for member in self.members if member is not NULL]
+        shared = [name for name in every[0] if all(name in tags for tags in every)] if every else []
+        if not shared or type(value) is not dict:
+            return None
+        name = shared[0]
+        known = ", ".join(f'"{tags[name]}"' if isinstance(tags[name], str) else str(tags[name]) for tags in every)
+        given = f"got {got(value[name])}" if name in value else "missing"
+        return Mismatch(f"{path}.{name}".lstrip(".") + f": expected one of {known}, {given}")
 
 
 @attrs.frozen
@@ -338,5 +373,7 @@ class Reference:
         return {"$ref": f"#/$defs/{self.name}"}
 
     def read(self, value: Any, path: str) -> Read:
-        """Take what the target takes."""
+        """Take what the target takes; nothing, while that is being made."""
+        if not hasattr(self, "target"):
+            raise refuse(self, value, path)
         return self.target.read(value, path)

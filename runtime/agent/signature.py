@@ -16,6 +16,7 @@ from pawl.runtime.agent.docstring import describe
 from pawl.runtime.agent.hints import annotated, local_names, resolve
 from pawl.runtime.agent.redaction import with_secrets
 from pawl.runtime.agent.schema import Scope, default_of, shape_of
+from pawl.runtime.agent.shapes import Reference
 from pawl.runtime.records.errors import InvalidArguments
 
 _CONTEXT: Final = re.compile(r"(\w+\.)*ToolContext(\[.*\])?( *\| *None)?")
@@ -37,6 +38,7 @@ def parameters_of(function: Callable[..., Any], tool: str, redact: object = ()) 
     summary, about = describe(_doc(function, inner))
     fields: list[Field] = []
     contexts: list[str] = []
+    references: dict[Any, Reference] = {}
     bound = function.keywords if isinstance(function, functools.partial) else {}
     for parameter in _signature(function, tool).parameters.values():
         if parameter.name in bound:
@@ -47,7 +49,7 @@ def parameters_of(function: Callable[..., Any], tool: str, redact: object = ()) 
         if _is_context(hint):
             contexts.append(parameter.name)
         else:
-            fields.append(_field(parameter, hint, about, Scope(where, names)))
+            fields.append(_field(parameter, hint, about, Scope(where, names, references=references)))
     if len(contexts) > 1:
         raise InvalidArguments(f"tool {tool}: both {' and '.join(contexts)} are a ToolContext; take it once")
     shape = with_secrets(RecordShape(tuple(fields), noun="argument"), redact, f"tool {tool}")

@@ -20,6 +20,7 @@ from pawl.runtime.agent.filters import Filter
 from pawl.runtime.agent.rate import Limit, RateRule, limit_of
 from pawl.runtime.agent.redaction import secret_places
 from pawl.runtime.agent.results import MAX_RESULT_BYTES, result_text
+from pawl.runtime.agent.schema import schema_of
 from pawl.runtime.agent.signature import parameters_of
 from pawl.runtime.llm.port import ToolSpec
 from pawl.runtime.records.errors import InvalidArguments
@@ -58,7 +59,7 @@ class Tool(Generic[P, R]):
     spec: ToolSpec = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "spec", ToolSpec(self.name, self.description, self.parameters.shape.schema()))
+        object.__setattr__(self, "spec", ToolSpec(self.name, self.description, schema_of(self.parameters.shape)))
         object.__setattr__(self, "__wrapped__", self.function)
         object.__setattr__(self, "__doc__", self.function.__doc__)
 
