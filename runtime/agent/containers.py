@@ -8,7 +8,17 @@ from typing import Any, Final
 
 import attrs
 
-from pawl.runtime.agent.shapes import ChoiceShape, DescribedShape, Mismatch, Read, Shape, bare, is_quiet, refuse
+from pawl.runtime.agent.shapes import (
+    ChoiceShape,
+    DescribedShape,
+    Mismatch,
+    Read,
+    Shape,
+    WrappedShape,
+    bare,
+    is_quiet,
+    refuse,
+)
 from pawl.runtime.agent.spoken import said
 from pawl.runtime.records.canonical import canonical
 
@@ -127,11 +137,17 @@ class Field:
     def schema(self) -> dict[str, Any]:
         """The shape's schema with description and default; words in `Annotated` win over those in a docstring."""
         schema = self.shape.schema()
-        if self.description and not isinstance(self.shape, DescribedShape):
+        if self.description and not _is_described(self.shape):
             schema["description"] = self.description
         if self.default is not REQUIRED and self.default is not OPEN:
             schema["default"] = self.default
         return schema
+
+
+def _is_described(shape: Shape) -> bool:
+    while isinstance(shape, WrappedShape) and not isinstance(shape, DescribedShape):
+        shape = shape.shape
+    return isinstance(shape, DescribedShape)
 
 
 @attrs.frozen

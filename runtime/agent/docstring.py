@@ -10,7 +10,7 @@ _SECTION = re.compile(
     r"|examples?|notes?|warnings?|see also|references|attributes|todo):?$",
     re.IGNORECASE,
 )
-_ARGUMENTS = re.compile(r"^(keyword |other )?(args|arguments|parameters|params):?$", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"^(keyword |other )?(args|arguments|parameters|params|attributes):?$", re.IGNORECASE)
 _FIELD = re.compile(r"^:(\w+)(?:\s+([^:]*))?:\s*(.*)$")
 _ENTRY = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:(?:\s+(.*))?$")
 _NUMPY_ENTRY = re.compile(r"^\*{0,2}(\w+)\s*(?::.*)?$")
