@@ -23,7 +23,7 @@ _MOST = 20
 def check(given: Sequence[Path], strict: bool, json: bool, expand: bool = False) -> None:
     """Check `given`, or the project's specs; `strict` makes warnings count, `expand` shows every row as compiled."""
     work = compile_specs(given, project(), json)
-    checked = {model.name: result for model in work.machines if (result := _cross_check(work, model)) is not None}
+    checked = {model.name: result for model in work.machines if (result := cross_checked(work, model)) is not None}
     warnings = len(work.compiled.findings) - len(work.compiled.errors)
     if strict and warnings:
         work.fail(f"{warnings} warning{'s' * (warnings != 1)}, and --strict was given")
@@ -41,7 +41,8 @@ def check(given: Sequence[Path], strict: bool, json: bool, expand: bool = False)
     work.end(machines=machines)
 
 
-def _cross_check(work: Work, model: MachineModel) -> CrossCheck | None:
+def cross_checked(work: Work, model: MachineModel) -> CrossCheck | None:
+    """Compare one machine with the second engine, and tell how they differ; None when its module is wrong."""
     try:
         result = cross_check(model, verify(model, emit_python(model)))
     except (GeneratedDiffers, UnsafeText) as error:

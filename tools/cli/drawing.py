@@ -17,7 +17,7 @@ from pawl.tools.cli.specs import Format
 from pawl.tools.compiler.emit_dot import emit_dot
 from pawl.tools.compiler.emit_markdown import emit_markdown
 from pawl.tools.compiler.emit_mermaid import emit_mermaid
-from pawl.tools.compiler.emit_svg import CannotDraw, emit_svg, hash_in, hash_line
+from pawl.tools.compiler.emit_svg import CannotDraw, dot_hash, emit_svg, hash_in, hash_line
 from pawl.tools.compiler.model import MachineModel
 from pawl.tools.compiler.overlay import Overlay, UnknownPlace, overlay
 from pawl.tools.compiler.paint import Paint
@@ -96,6 +96,19 @@ def draw(given: Sequence[Path], out: Path | None, wish: Wish) -> None:
     except (UnknownPlace, CannotDraw) as error:
         raise Misuse(str(error)) from None
     settle(work, outputs, wish.check, wish.prune, _command(given, out, wish))
+
+
+def drawings(model: MachineModel, folder: Path) -> list[Output]:
+    """The files of one machine as `pawl diagram` writes them without options, drawn only when it is not on disk."""
+    wish = Wish(check=False, prune=False, expand=False, format=None, state=None, path=())
+    drawn = _Drawn(model, Overlay(), None, False)
+    svg = folder / f"{model.name}{_SUFFIX[Format.SVG]}"
+    try:
+        fresh = hash_in(svg.read_text(encoding="utf-8")) == dot_hash(drawn.dot)
+    except (OSError, UnicodeDecodeError):
+        fresh = False
+    kinds = [kind for kind in wish.formats if not (fresh and kind is Format.SVG)]
+    return [Output(folder / f"{model.name}{_SUFFIX[kind]}", _text(drawn, kind, f"{model.name}.svg")) for kind in kinds]
 
 
 def _over(model: MachineModel, wish: Wish) -> Overlay:

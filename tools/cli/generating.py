@@ -19,14 +19,15 @@ def generate(given: Sequence[Path], out: Path | None, check: bool, prune: bool, 
     known = project()
     work = compile_specs(given, known, json)
     folder = out or known.out
-    outputs = [made for model in work.machines for made in _module(work, model, folder)]
+    outputs = [made for model in work.machines for made in module(work, model, folder)]
     if not work.ok:
         work.end(files=[])
     command = ["pawl", "generate", *map(str, given), *(["--out", str(out)] if out is not None else [])]
     settle(work, outputs, check, prune, command)
 
 
-def _module(work: Work, model: MachineModel, folder: Path | None) -> list[Output]:
+def module(work: Work, model: MachineModel, folder: Path | None) -> list[Output]:
+    """The verified module of one machine, or none, and the fault is told."""
     try:
         text = emit_python(model)
         verify(model, text)

@@ -1,4 +1,4 @@
-"""Commands that look at specs: coverage, diff. Their words and options; the work is in the modules beside."""
+"""Commands that look at specs: coverage, diff, docs, watch. Their words and options; the work is beside."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from pawl.tools.cli.options import Json
+from pawl.tools.cli.specs import SpecsArgument
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     app.command(short_help="Which rows did tests or runs take, and which never?")(coverage)
     app.command(short_help="What is different between two specs; can old runs go on?")(diff)
+    app.command(short_help="One HTML page about machines: drawing, tables, source.")(docs)
+    app.command(short_help="Generate, check and draw again whenever a spec is saved.")(watch)
 
 
 def coverage(
@@ -89,3 +92,63 @@ def diff(
     from pawl.tools.cli.diffing import diff as run
 
     run(old, new, Wish(rename or [], diagram, expand, compatible, json))
+
+
+def docs(
+    specs: SpecsArgument = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="The page; - is stdout. Default: NAME.html or machines.html."),
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="What the page is called.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing: exit 1 with a diff when the page is not fresh.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write one HTML page about machines, for people: drawings, tables that link to each other, and the source.
+
+    The page needs no network and no other file. It can be read on a phone, in the dark, on paper and without scripts.
+
+    \b
+    Examples:
+      pawl docs order.yaml                            order.html
+      pawl docs my_specs -o docs/machines.html        all of them, on one page
+      pawl docs my_specs -o docs/machines.html --check
+    """
+    from pawl.tools.cli.documenting import docs as run
+
+    run(specs or [], out, title, check, json)
+
+
+def watch(
+    specs: SpecsArgument = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder for the modules. Default: `out` of [tool.pawl], else beside each spec."
+        ),
+    ] = None,
+    diagrams: Annotated[
+        Path | None,
+        typer.Option("--diagrams", help="Folder for the drawings. Default: `diagrams` of [tool.pawl], else none."),
+    ] = None,
+    docs: Annotated[
+        Path | None, typer.Option("--docs", metavar="FILE", help="Write the page of `pawl docs`, too.")
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Clear the terminal before each round.")] = False,
+) -> None:
+    """Generate, check and draw machines again whenever a spec is saved, until Ctrl-C.
+
+    A spec that is broken for a moment is told, and what it made before stays.
+
+    \b
+    Examples:
+      pawl watch
+      pawl watch order.yaml --diagrams pictures
+      pawl watch my_specs --out my_package/machines --docs machines.html --clear
+    """
+    from pawl.tools.cli.watching import Wish
+    from pawl.tools.cli.watching import watch as run
+
+    run(specs or [], Wish(out, diagrams, docs, clear))

@@ -49,6 +49,13 @@ def as_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
+def clear() -> None:
+    """Begin at the top of an empty terminal; nothing where the output goes elsewhere."""
+    if sys.stdout.isatty():
+        sys.stdout.write("\x1b[2J\x1b[3J\x1b[H")
+        sys.stdout.flush()
+
+
 def never_fail_to_print() -> None:
     """Characters that the terminal's encoding lacks are shown as escapes instead of raising."""
     for stream in (sys.stdout, sys.stderr):
