@@ -27,6 +27,7 @@ from pawl import (
     tool,
 )
 from pawl.runtime.simulation.faults import Fault
+from pawl.runtime.simulation.process import Process
 from pawl.runtime.simulation.world import World
 
 LONG = agent(*(calls(call("add", a=n, b=1), call("add", a=n, b=2)) for n in range(8)), "done", max_iterations=20)
@@ -239,6 +240,48 @@ def test_a_run_that_comes_here_from_a_dead_process_is_followed_without_gap_or_du
                     two.do(two.runtime.resolve(execution.id, subject.subject, "not_performed"))
         events = world.wait(task)
         history = list(two.do(two.do(two.runtime.execution(execution.id)).history()))
+        assert [event for event in events if event.cursor is not None] == history
+
+
+def test_what_a_dead_process_wrote_since_the_last_look_is_read_when_its_run_comes_here() -> None:
+    with World(LONG, faults=[Fault("provider_dispatch#4", "crash_before_commit")], poll_interval=0) as world:
+        one, two = world.open(), world.open()
+        execution = one.do(one.runtime.start(LONG, "go"))
+
+        async def follow() -> list[Event]:
+            return await all_of((await two.runtime.execution(execution.id)).events())
+
+        task = two.begin(follow())
+        world.settle()  # no time passes from here on, so the store is not looked at again
+        assert not one.alive
+        two.begin(two.runtime._watch.look())
+        world.settle()
+        events = world.wait(task, within=0.0)
+        history = list(two.do(execution_history(two, execution.id)))
+        assert [event for event in events if event.cursor is not None] == history
+
+
+async def execution_history(process: Process, execution_id: str) -> Any:
+    return await (await process.runtime.execution(execution_id)).history()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault("provider_dispatch#2", "foreign_write_unseen"), Fault("tool_dispatch#1", "foreign_write_unseen")],
+    ids=lambda fault: fault.at,
+)
+def test_a_closed_run_that_is_reloaded_is_followed_from_its_beginning(fault: Fault) -> None:
+    with World(ADDER, faults=[fault]) as world:
+        process = world.open()
+        stream = process.runtime.stream(ADDER, "go")
+        with pytest.raises(OutcomeUnknown):
+            process.do(all_of(stream))
+        execution_id = stream.execution.id
+        with pytest.raises(OutcomeUnknown):
+            following(process, execution_id)
+        process.do(process.runtime.reload(execution_id))
+        events = following(process, execution_id, through_rests=True)
+        history = list(process.do(execution_history(process, execution_id)))
         assert [event for event in events if event.cursor is not None] == history
 
 
