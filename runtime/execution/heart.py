@@ -8,8 +8,8 @@ events; those are delivered before the next message from outside.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import attrs
 
@@ -183,7 +183,7 @@ class _Work:
         """A physical operation or a submission has ended, whatever its result means."""
         live, over = self.live, {operation}
         child = live.children.get(name) if name is not None else None
-        if child is not None and name is not None:
+        if child is not None and name is not None and operation in child.invocation.unanswered:
             rest = replace(child.invocation, now=self.now, unanswered=child.invocation.unanswered - over)
             live = Live(live.state, live.invocation, {**live.children, name: Child(child.state, rest)})
         invocation = live.invocation
@@ -230,46 +230,70 @@ class _Work:
     def _agent_stepped(self, step: Step[AgentState, AgentInvocation]) -> None:
         self.live = Live(step.state, step.context, self.live.children)
         self.taken.append((None, step.rows))
-        for effect in step.effects:
-            match effect:
-                case Spawn(row):
-                    self._spawn(row)
-                case Tell(name, asked, payload):
-                    self.inside.append((name, asked, payload))
-                case Reopened():
-                    self.live = replace(self.live, children={})
-                    self.effects.append(effect)
-                case Arm(state, due, seconds):
-                    self.effects.append(ArmTimer(None, state, due, seconds))
-                case Disarm(state):
-                    self.effects.append(DisarmTimer(None, state))
-                case _:
-                    self.effects.append(effect)
+        self._carry_out(None, step.effects)
 
     def _child_stepped(self, name: str, step: Step[ToolState, ToolInvocation]) -> None:
         live, child = self.live, Child(step.state, step.context)
         self.live = Live(live.state, live.invocation, {**live.children, name: child})
         self.taken.append((name, step.rows))
-        for effect in step.effects:
-            match effect:
-                case Notify(news, payload):
-                    self.inside.append((None, news, payload))
-                case Lost(owner):
-                    self.inside.append((None, "ownership_lost", Stop("lost", ErrorInfo("Superseded", owner or ""))))
-                case Arm(state, due, seconds):
-                    self.effects.append(ArmTimer(name, state, due, seconds))
-                case Disarm(state):
-                    self.effects.append(DisarmTimer(name, state))
-                case _:
-                    self.effects.append(effect)
+        self._carry_out(name, step.effects)
 
-    def _spawn(self, row: ToolRow) -> None:
+    def _carry_out(self, name: str | None, effects: Sequence[object]) -> None:
+        """Do what is done inside of the heart; the rest is the keeper's. `name`: of the child that asks."""
+        for effect in effects:
+            within = _WITHIN.get(type(effect))
+            if within is None:
+                self.effects.append(effect)
+            else:
+                within(self, name, effect)
+
+    def tell(self, _: str | None, effect: Tell) -> None:
+        self.inside.append((effect.tool_invocation_id, effect.event, effect.payload))
+
+    def notify(self, _: str | None, effect: Notify) -> None:
+        self.inside.append((None, effect.event, effect.payload))
+
+    def lost(self, _: str | None, effect: Lost) -> None:
+        stop = Stop("lost", ErrorInfo("Superseded", effect.owner or ""))
+        self.inside.append((None, "ownership_lost", stop))
+
+    def reopened(self, _: str | None, effect: Reopened) -> None:
+        self.live = replace(self.live, children={})
+        self.effects.append(effect)
+
+    def arm(self, name: str | None, effect: Arm) -> None:
+        self.effects.append(ArmTimer(name, effect.state, effect.event, effect.seconds))
+
+    def disarm(self, name: str | None, effect: Disarm) -> None:
+        """A timer that was armed by this same decision needs no clock: a state that was left at once."""
+        for place in range(len(self.effects) - 1, -1, -1):
+            armed = self.effects[place]
+            if type(armed) is ArmTimer and armed.child == name and armed.state == effect.state:
+                del self.effects[place]
+                return
+        self.effects.append(DisarmTimer(name, effect.state))
+
+    def spawn(self, _: str | None, effect: Spawn) -> None:
         """A new child; those of the batch before it are over."""
-        live = self.live
+        live, row = self.live, effect.row
         kept = {name: child for name, child in live.children.items() if child.state not in _ENDED}
         self.live = Live(live.state, live.invocation, kept)
         step = enter(TOOL, TOOL.initial, _child_context(self.live.invocation, row, None), None)
         self._child_stepped(row.tool_invocation_id, step)
+
+
+_WITHIN: Final[dict[type, Callable[[_Work, str | None, Any], None]]] = {
+    Tell: _Work.tell,
+    Notify: _Work.notify,
+    Lost: _Work.lost,
+    Reopened: _Work.reopened,
+    Arm: _Work.arm,
+    Disarm: _Work.disarm,
+    Spawn: _Work.spawn,
+}
+"""The effects that stay inside of the heart, by type: they are looked up, several a decision, where a `match` would
+try one class after the other.
+"""
 
 
 def _child_context(parent: AgentInvocation, row: ToolRow, body: str | None) -> ToolInvocation:

@@ -242,6 +242,7 @@ def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step
     rows: list[Row[Any, Any]] = []
     out: list[object] = []
     raised: deque[Raise] = deque()
+    timed, automatics = machine.timed, machine.automatic
     hops, automatic = 0, False
     while True:
         begun, state, context, effects, payload, _, _ = run
@@ -253,7 +254,7 @@ def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step
         entered = _enters(begun)
         if entered:
             taken = Taken.MOVED
-            if source is not None and source in machine.timed:
+            if source is not None and source in timed:
                 out.append(Disarm(str(source)))
         for effect in effects:
             if type(effect) is Raise:
@@ -261,9 +262,9 @@ def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step
             else:
                 out.append(effect)
         source = state
-        automatic = entered and source in machine.automatic
+        automatic = entered and source in automatics
         if automatic:
-            run = _first(machine, machine.automatic[source], source, context, payload)
+            run = _first(machine, automatics[source], source, context, payload)
         elif raised:
             hops = 0
             run = _deliver(machine, raised.popleft(), source, context)

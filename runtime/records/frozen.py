@@ -18,8 +18,7 @@ _set: Any = object.__setattr__  # a frozen class refuses its own
 def replace(value: T, **changes: Any) -> T:
     """A copy of `value` with `changes`; unknown names are an AssertionError."""
     fields = value.__dict__
-    changed = fields.copy()
-    changed.update(changes)
+    changed = fields | changes
     assert len(changed) == len(fields), f"{type(value).__name__} has no {changes.keys() - fields.keys()}"
     copy: T = _new(value.__class__)
     _set(copy, "__dict__", changed)  # a third of the time that filling the dict of `copy` takes
