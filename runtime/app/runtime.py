@@ -408,6 +408,8 @@ class Runtime:
         """
         if self._process is None:
             raise RuntimeClosed("the runtime has not been opened; use it inside `async with Runtime(…) as runtime`")
+        if self._process != os.getpid():
+            raise RuntimeClosed(FORKED)
         return stats_of(self._keeper)
 
     def add_listener(self, listener: Listener) -> Callable[[], None]:

@@ -39,6 +39,11 @@ class Lease:
         self._timer: Cancellable | None = None
         self._stopped = False
 
+    @property
+    def until(self) -> float:
+        """Until when it holds, as far as is known (unix seconds)."""
+        return self._until
+
     def renewed(self) -> Owner:
         """The row as it should stand now."""
         self.owner = attrs.evolve(self.owner, expires_at=self._environment.now() + LEASE)
@@ -69,7 +74,7 @@ class Lease:
             if isinstance(said, Committed):
                 self.written(owner)
             else:
-                _log.warning("the lease of %s could not be renewed: %s", owner.owner_id, said)
+                _log.warning("the lease of %s could not be renewed: %s", owner.owner_id, type(said).__name__)
 
         self._store.submit(renew(owner), answer)
         self.keep()

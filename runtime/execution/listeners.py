@@ -98,9 +98,9 @@ class Listeners:
             _log.warning(said, name, seconds, event.kind, event.execution_id, extra=extra)
 
 
-def _call(listener: Listener, event: Event) -> None:
+def _call(listener: Callable[[Event], object], event: Event) -> None:
     """Call it. What it returns is nothing, or it is a listener that somebody would have to await."""
-    said: object = listener(event)
+    said = listener(event)
     if said is not None and inspect.iscoroutine(said):
         said.close()
         raise TypeError("the listener returned a coroutine, which nobody awaits")

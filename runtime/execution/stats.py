@@ -7,10 +7,12 @@ counted from the opening of the runtime, in this process.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import attrs
+
+from pawl.runtime.loop.pool import PoolState
 
 BOUNDS: Final = tuple(0.0001 * 2**power for power in range(20))
 """Upper bounds of the histogram's cells, in seconds: from 0.1 ms to 52 s, each twice the one before."""
@@ -36,15 +38,6 @@ class Batches:
     count: int = 0
     operations: int = 0
     largest: int = 0
-
-
-@attrs.frozen(kw_only=True)
-class PoolState:
-    """The offload pool: `threads` that were started, those `idle` of them, and bodies `waiting` for one."""
-
-    threads: int = 0
-    idle: int = 0
-    waiting: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -148,6 +141,7 @@ class Counters:
         self.rested: dict[str, int] = {}
         self.ended: dict[str, int] = {}
         self.dropped: dict[str, int] = {}
+        self.gauges: dict[str, Callable[[], float]] = {}
         # Written by the store's thread:
         self.answered = 0
         self.barriers: dict[str, Meter] = {}

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import attrs
 
+from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.payloads import Recovered
+from pawl.runtime.barriers.clocks import deadline_passed, expired
 from pawl.runtime.execution.host import Host
 from pawl.runtime.loop.environment import Cancellable
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.records.errors import (
     AgentBusy,
     DefinitionChanged,
+    NotSuspended,
     OutcomeUnknown,
     PawlError,
     SpecMismatch,
@@ -70,8 +75,9 @@ class Watch:
             await host.ask(bury(host.is_dead))
         if resting and host.keeper.listeners.any:
             # Before the others: what comes to rest by being adopted has been announced.
+            now = host.environment.now()
             try:
-                await self._adopt_all(_resting)
+                await self._adopt_all(lambda after: _resting(now, after))
             except StoreCorrupt as error:
                 _log.warning("not all that waits could be announced: %s", error)
         await self._adopt_all(lambda after: _adoptable(host.owner, host.environment.now(), after))
@@ -86,6 +92,9 @@ class Watch:
 
     async def _stopping(self, record: ExecutionRecord) -> bool:
         """Whether it is only to be ended; asked of work of another version alone."""
+        now = self._host.environment.now()
+        if expired(record, now) or deadline_passed(record, now):
+            return True
         agent = self._host.definitions.get(record.definition)
         if agent is None or record.definition_version == agent.version:
             return False
@@ -94,14 +103,18 @@ class Watch:
     async def _adopt(self, record: ExecutionRecord) -> None:
         try:
             agent = self._host.definition(record, stopping=await self._stopping(record))
-            if agent is not None and not self._stopped:
+            if agent is None or self._stopped:
+                return
+            if expired(record, self._host.environment.now()):
+                await self._expire(record, agent)
+            else:
                 await self._host.adopt(record, agent)
-                self.refused.pop(record.execution_id, None)
+            self.refused.pop(record.execution_id, None)
         except (DefinitionChanged, SpecMismatch) as error:
             if record.execution_id not in self.refused:
                 _log.warning("left untouched: %s", error)
             self.refused[record.execution_id] = error
-        except (AgentBusy, Superseded):
+        except (AgentBusy, Superseded, NotSuspended):
             return  # another process, or another call of this one, was faster
         except PawlError as error:
             _log.warning("execution %s could not be adopted: %s", record.execution_id, error)
@@ -110,6 +123,17 @@ class Watch:
             if record.execution_id not in self.refused:
                 _log.exception("execution %s could not be adopted", record.execution_id)
             self.refused[record.execution_id] = OutcomeUnknown(f"it could not be adopted here: {error!r}")
+
+
+    async def _expire(self, record: ExecutionRecord, agent: Agent[Any]) -> None:
+        """Nothing of it is alive while it waits: who finds that its request has expired claims it, and says so."""
+
+        def payload(found: Recovered) -> None:
+            now = found.record
+            if now is None or not expired(now, self._host.environment.now()):
+                raise NotSuspended(f"execution {record.execution_id} does not wait any more")
+
+        await self._host.bring(record, agent, "approval_expired", payload)
 
 
 def _asked_to_stop(execution_ids: Sequence[str]) -> Operation[list[str]]:
@@ -158,10 +182,12 @@ def _adoptable(owner: str, now: float, after: str) -> Operation[_Page]:
     return read
 
 
-def _resting(after: str) -> Operation[_Page]:
+def _resting(now: float, after: str) -> Operation[_Page]:
+    """What waits for answers, but for what has waited too long: that is ended, not announced."""
+
     def read(tx: Transaction) -> _Page:
         rows = tx.executions.list(open_only=True, after=after)
-        waiting = [record for record, awaiting in rows if awaiting is not None]
+        waiting = [record for record, awaiting in rows if awaiting is not None and not expired(record, now)]
         return _Page(waiting, rows[-1][0].execution_id if rows else None)
 
     return read

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
-from pawl.runtime.loop.pool import Job, OffloadPool
+from pawl.runtime.loop.pool import Job, OffloadPool, PoolState
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.store import process
 
@@ -57,6 +57,9 @@ class Environment(Protocol):
 
         Raises Backpressure when too much is waiting. Cancelling skips a body that has not begun.
         """
+
+    def offloaded(self) -> PoolState:
+        """How the bounded pool stands."""
 
     def spawn(
         self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]
@@ -122,6 +125,10 @@ class AsyncioEnvironment:
                 return  # the loop is gone, and with it everything that could have used the result
 
         return self._pool.submit(body, ended)
+
+    def offloaded(self) -> PoolState:
+        """Of the pool."""
+        return self._pool.state()
 
     def spawn(
         self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]

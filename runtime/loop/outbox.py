@@ -16,6 +16,8 @@ from pawl.runtime.store.port import Operation, Store
 class Outbox:
     """Operations for one store, in the order of submission.
 
+    `batches` counts how often something was handed over, `operations` how much, `largest` the most at once.
+
     `soon` runs a callback in the next turn of the loop; it is asked for a `flush` where none `follows` anyway.
     """
 
@@ -23,6 +25,7 @@ class Outbox:
         self, store: Store, soon: Callable[[Callable[[], None]], None], follows: Callable[[], bool] = lambda: False
     ) -> None:
         self._store, self._soon, self._follows = store, soon, follows
+        self.batches = self.operations = self.largest = 0
         self._waiting: list[tuple[Operation[Any], Callable[[Answer[Any]], None]]] = []
 
     def submit(self, operation: Operation[Any], answer: Callable[[Answer[Any]], None]) -> None:
@@ -33,6 +36,11 @@ class Outbox:
 
     def flush(self) -> None:
         """Hand over what is waiting."""
+        if not self._waiting:
+            return
         waiting, self._waiting = self._waiting, []
+        self.batches += 1
+        self.operations += len(waiting)
+        self.largest = max(self.largest, len(waiting))
         for operation, answer in waiting:
             self._store.submit(operation, answer)

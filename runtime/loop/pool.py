@@ -12,9 +12,20 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+import attrs
+
 from pawl.runtime.records.errors import Backpressure, RuntimeClosed
 
 T = TypeVar("T")
+
+
+@attrs.frozen(kw_only=True)
+class PoolState:
+    """A pool as it stands: `threads` that were started, those `idle` of them, and bodies `waiting` for one."""
+
+    threads: int = 0
+    idle: int = 0
+    waiting: int = 0
 
 
 class Job(Generic[T]):
@@ -82,6 +93,11 @@ class OffloadPool:
         if grow:
             threading.Thread(target=self._work, name="pawl-offload", daemon=True).start()
         return job
+
+    def state(self) -> PoolState:
+        """How it stands; of the moment, since threads come and go beside it."""
+        with self._lock:
+            return PoolState(threads=self._threads, idle=self._idle, waiting=self._jobs.qsize())
 
     def _work(self) -> None:
         while True:

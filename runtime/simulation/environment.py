@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from pawl.runtime.execution.lease import Lease
 from pawl.runtime.execution.watch import Watch
 from pawl.runtime.loop.environment import Cancellable
-from pawl.runtime.loop.pool import JobSkipped
+from pawl.runtime.loop.pool import JobSkipped, PoolState
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.records.errors import Backpressure, RuntimeClosed
 from pawl.runtime.simulation.clock import EPOCH, VirtualLoop
@@ -104,6 +104,10 @@ class SimulatedEnvironment:
         job = SimulatedJob(self, body, done)
         self.soon(job.run)
         return job
+
+    def offloaded(self) -> PoolState:
+        """There are no threads here, and nothing waits for one."""
+        return PoolState()
 
     def takes(self, seconds: float) -> None:
         """Called by a blocking body: it ends that much later than it returns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pawl.runtime.agent.definition import Agent
@@ -62,10 +62,9 @@ class Process:
         return self.runtime._host.owner  # noqa: SLF001 - the kit looks where applications need not
 
     @property
-    def dropped(self) -> dict[str, int]:
+    def dropped(self) -> Mapping[str, int]:
         """Events that were refused because their authority had ended, by name."""
-        counts: dict[str, int] = self.runtime.stats()["dropped"]
-        return counts
+        return self.runtime.stats().dropped
 
     @property
     def closed(self) -> bool:

@@ -215,7 +215,7 @@ def test_a_blocking_body_keeps_the_agent_busy_until_it_has_physically_ended() ->
         process, execution = started(world, agent)
         process.do(process.runtime.cancel(execution.id))
         world.advance(39)
-        assert process.runtime.stats()["executing"] == 1
+        assert process.runtime.stats().executing == 1
         assert world.record(execution.id).status == "active"
         assert isinstance(process.do(execution), Cancelled)
         assert world.clock.time >= 40

@@ -33,7 +33,7 @@ def test_a_listener_may_raise_what_is_no_exception_and_the_run_still_settles(
     async def run() -> tuple[Rest, int]:
         async with Runtime("memory://", [AGENT], on_event=listener, on_listener_error=how) as runtime:
             rest = await asyncio.wait_for(runtime.run(AGENT, "go"), 20)
-            return rest, runtime.stats()["listener_failures"]
+            return rest, runtime.stats().listener_failures
 
     rest, failures = asyncio.run(run())
     assert isinstance(rest, kind)

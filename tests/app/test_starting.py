@@ -330,7 +330,7 @@ def test_a_hundred_agents_run_at_once() -> None:
         assert all(isinstance(world.wait(one), Completed) for one in waiting)
         assert world.witness.effects == {"pay": 100}
         assert len({entry.idempotency_key for entry in world.witness.entries}) == 100
-        assert runtime.stats()["executing"] == 0
+        assert runtime.stats().executing == 0
 
 
 # the runtime itself -----------------------------------------------------------------------------------------------

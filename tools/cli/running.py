@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 import attrs
 
 from pawl.runtime.agent.definition import Agent
+from pawl.runtime.app.execution import Execution
 from pawl.runtime.app.runtime import Runtime
-from pawl.runtime.records.rests import Rest
+from pawl.runtime.records.rests import Completed, Rest
 from pawl.runtime.store.open import store_at
 from pawl.tools.cli import apps, rests
 from pawl.tools.cli.output import Misuse, as_json, err, leave, out
@@ -37,6 +38,7 @@ class Wish:
     start_id: str | None
     context: str | None
     trace: bool
+    stream: bool = False
 
 
 def run(wish: Wish, db: str, json: bool) -> None:
@@ -45,10 +47,22 @@ def run(wish: Wish, db: str, json: bool) -> None:
     agent = code.one()
     context = _context(wish.context)
     text = sys.stdin.read() if wish.input == "-" else wish.input
-    teller = Teller(quiet=json)
+    if wish.stream and json:
+        raise Misuse("--stream prints text as it comes, and --json one object at the end; use one of them")
+    teller = Teller(quiet=json, stream=wish.stream)
 
     async def start(runtime: Runtime) -> Rest:
-        execution = await runtime.start(agent, text, agent_id=wish.agent_id, id=wish.start_id, durable_context=context)
+        if wish.stream:
+            stream = runtime.stream(
+                agent, text, agent_id=wish.agent_id, id=wish.start_id, durable_context=context, buffer=1
+            )
+            async with stream:  # the teller hears, in the order of all that it tells; the stream asks for tokens
+                return await follow(stream.execution)
+        return await follow(
+            await runtime.start(agent, text, agent_id=wish.agent_id, id=wish.start_id, durable_context=context)
+        )
+
+    async def follow(execution: Execution) -> Rest:
         started.append(execution.id)
         teller.say(f"{'run':<18} {execution.id}  agent {wish.agent_id or agent.name}")
         teller.follow(execution.id)
@@ -84,7 +98,7 @@ def go_on(
                 err("stopping, when what runs has ended or after a few seconds; Ctrl-C again stops at once")
                 raise
             # What was adopted beside it is not left in the middle of a call.
-            while runtime.stats()["moving"]:  # noqa: ASYNC110 - nobody is told when everything has come to rest
+            while runtime.stats().moving:  # noqa: ASYNC110 - nobody is told when everything has come to rest
                 await asyncio.sleep(_LOOK)
             return rest
 
@@ -96,9 +110,12 @@ def end(rest: Rest, teller: Teller, ways: Ways, json: bool, asked: str | None = 
     if json:
         as_json(rests.as_data(rest) | {"events": teller.events})
     else:
+        teller.end_line()
         out()
         for line, style in rests.lines(rest, ways):
             out(line, style)
+            if isinstance(rest, Completed) and teller.said == rest.output != "":
+                break  # its text has just been told
     leave(0 if rests.name(rest) == asked else rests.exit_code(rest))
 
 
