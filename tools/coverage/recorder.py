@@ -5,7 +5,7 @@
         ...                                  # sessions, agents, plain `advance`
     recorder.save("rows.json")               # then: pawl coverage my_specs rows.json
 
-It stands in for `advance`, `start` and `enter` of the table engine wherever a loaded module holds them, and steps back
+It stands in for `advance` and `enter` of the table engine wherever a loaded module holds them, and steps back
 when it is off. A step that raised has no rows to count. Machines that the compiler drives are not counted.
 """
 
@@ -25,7 +25,7 @@ from pawl.runtime.fsm.step import Step
 from pawl.runtime.fsm.table import Machine, Row
 from pawl.tools.coverage.counts import Counts, RowKey, merged, save
 
-_NAMES = ("advance", "start", "enter")
+_NAMES = ("advance", "enter")  # `start` goes through `enter`
 _ORIGINALS: dict[str, Callable[..., Any]] = {name: getattr(engine, name) for name in _NAMES}
 _on: list[Recorder] = []
 _lock = threading.RLock()

@@ -75,25 +75,28 @@ def renamed(model: MachineModel, renames: Mapping[str, str]) -> MachineModel:
     for name in renames:
         if name not in known:
             raise ValueError(f"{model.name} has no state '{name}' to rename; it has: {', '.join(sorted(known))}")
-
-    def now(name: str | None) -> str | None:
-        return _name(name) if name is not None else None
-
-    def _name(name: str) -> str:
-        outer, dot, inner = name.partition(".")
-        return f"{renames.get(outer, outer)}{dot}{inner}" if name not in renames else renames[name]
-
-    states = tuple(attrs.evolve(each, name=_name(each.name), inside=now(each.inside)) for each in model.states)
+    named = {state.name: _renamed(state, renames) for state in model.states}
+    states = tuple(attrs.evolve(each, name=named[each.name], inside=_now(each.inside, named)) for each in model.states)
     if len({state.name for state in states}) < len(states):
         raise ValueError(f"two states of {model.name} would have one name; rename to names that it does not have")
     return attrs.evolve(
         model,
-        initial=_name(model.initial),
-        error=now(model.error),
+        initial=named[model.initial],
+        error=_now(model.error, named),
         states=states,
-        rows=tuple(attrs.evolve(row, source=_name(row.source), target=now(row.target)) for row in model.rows),
-        groups={name: tuple(map(_name, names)) for name, names in model.groups.items()},
+        rows=tuple(attrs.evolve(row, source=named[row.source], target=_now(row.target, named)) for row in model.rows),
     )
+
+
+def _renamed(state: StateModel, renames: Mapping[str, str]) -> str:
+    """The name now: its own, or that of its barrier's state with the inner name behind it."""
+    if state.inside in renames and state.name not in renames and state.inside is not None:
+        return renames[state.inside] + state.name.removeprefix(state.inside)
+    return renames.get(state.name, state.name)
+
+
+def _now(name: str | None, named: Mapping[str, str]) -> str | None:
+    return None if name is None else named[name]
 
 
 def _fields(old: Any, new: Any, names: Iterable[str]) -> tuple[Field, ...]:

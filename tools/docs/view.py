@@ -65,6 +65,7 @@ class RowView:
     target: Link | None
     actions: tuple[Link, ...]
     lines: tuple[Link, ...]
+    wildcards: tuple[str, ...]
     drawn: str
 
 
@@ -209,6 +210,7 @@ class Viewer:
             target=None if target is None else self._to_state(target),
             actions=tuple(self._named("actions", each) for each in row.do if each != prepared(self.model, row)),
             lines=tuple(self._line(at) for at in lines),
+            wildcards=tuple(dict.fromkeys(each.wildcard for each in rows if each.wildcard is not None)),
             drawn=" ".join(drawn),
         )  # fmt: skip
 
