@@ -317,7 +317,7 @@ def test_only_the_instructions_are_replaced_the_knowledge_stays() -> None:
 BROKEN = [
     ({"instructions": lambda: 7}, "instruction function '<lambda>': it returned int 7; return text"),
     ({"knowledge": [lambda: "\ud800"]}, "knowledge function '<lambda>': it returned no Unicode text"),
-    ({"knowledge": [Knowledge("T", lambda: [][0])]}, "knowledge function '<lambda>': list index out of range"),
+    ({"knowledge": [Knowledge("T", lambda: str(1 // 0))]}, "knowledge function '<lambda>': integer division"),
 ]
 
 
