@@ -10,12 +10,14 @@ import attrs
 
 from pawl.runtime.agent.containers import DictShape, Field, ListShape, RecordShape, TupleShape
 from pawl.runtime.agent.shapes import Mismatch, Reference, SecretShape, Shape, UnionShape, WrappedShape
+from pawl.runtime.barriers.edits import Fit, unchecked
 from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.redaction import ALL, REDACTED, hidden_text, pointer
 
 if TYPE_CHECKING:
     from pawl.runtime.agent.definition import Agent
     from pawl.runtime.records.messages import ToolCall
+    from pawl.runtime.records.tools import ToolRow
 
 Part = str | int
 
@@ -213,6 +215,20 @@ def places_of(agent: Agent, call: ToolCall) -> tuple[str, ...]:
         return tool.redacted(tool.validate(call.arguments))
     except InvalidArguments:
         return ALL
+
+
+def fit_of(agent: Agent) -> Fit:
+    """Edited arguments as the agent's tools take them, with the places in them that must not be shown."""
+
+    def fit(row: ToolRow, edit: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        tool = agent.tool(row.tool)
+        try:
+            arguments = tool.validate_value(edit) if tool is not None else None
+        except InvalidArguments:  # by an older definition they did fit
+            arguments = None
+        return unchecked(row, edit) if tool is None or arguments is None else (arguments, tool.redacted(arguments))
+
+    return fit
 
 
 def shown_calls(agent: Agent, calls: Sequence[ToolCall]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import attrs
 
@@ -11,20 +11,20 @@ from pawl.runtime.agent.batch import ChildFact, Rank
 from pawl.runtime.agent.effects import AtRest, Tell
 from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.payloads import Approval, Decided
+from pawl.runtime.agent.redaction import fit_of
 from pawl.runtime.agent.tool_batch import ToolBatch
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.clocks import paused, resumed
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, undecided
-from pawl.runtime.barriers.edits import bound, recorded, unchecked
+from pawl.runtime.barriers.edits import bound, recorded
 from pawl.runtime.records.approvals import ApprovalItem, ApprovalRequest, Verdict
-from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.ids import request_id
 from pawl.runtime.records.journal import JournalKind
 from pawl.runtime.records.rests import Suspended
-from pawl.runtime.records.tools import ErrorInfo, ToolRow
+from pawl.runtime.records.tools import ErrorInfo
 
 
 class Approvals(ToolBatch):
@@ -135,7 +135,7 @@ class Approvals(ToolBatch):
     def prepare_approval(self, payload: object) -> tuple[Self, Effects]:
         """The decisions, single use, with receipts. While an item is undecided the agent is let go again."""
         assert self.deciding is not None
-        decisions, edited = recorded(self.deciding.decisions, self._rows(), self._fit)
+        decisions, edited = recorded(self.deciding.decisions, self._rows(), fit_of(self.agent))
         decided = replace(self.draft, decisions=(*self.draft.decisions, *decisions))
         done = fully_decided(decided)
         context, command = self.drafted(
@@ -166,15 +166,6 @@ class Approvals(ToolBatch):
         for row in command.tools:
             batch = batch.with_row(row, None) if batch is not None else None
         return replace(context, batch=batch), effects
-
-    def _fit(self, row: ToolRow, edit: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Edited arguments as the tool takes them; they were checked before, by the definition that is here."""
-        tool = self.agent.tool(row.tool)
-        try:
-            arguments = tool.validate_value(edit) if tool is not None else None
-        except InvalidArguments:
-            arguments = None
-        return unchecked(row, edit) if tool is None or arguments is None else (arguments, tool.redacted(arguments))
 
     def apply_decisions(self, payload: object) -> tuple[Self, Effects]:
         """Tell each child; where a rejection ends the run, the others and the authorized siblings are cancelled."""

@@ -10,12 +10,13 @@ import attrs
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.payloads import Decided, Recovered
+from pawl.runtime.agent.redaction import fit_of
 from pawl.runtime.app.execution import next_rest
 from pawl.runtime.app.words import Turns, check_text
 from pawl.runtime.barriers import hostless
 from pawl.runtime.barriers.clocks import check_not_expired
 from pawl.runtime.barriers.decide import receipts, to_commit
-from pawl.runtime.barriers.edits import asked_about, with_real_values
+from pawl.runtime.barriers.edits import asked_about, unchecked, with_real_values
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.output import ended
 from pawl.runtime.records.approvals import Decision, Receipt, Verdict
@@ -89,7 +90,7 @@ class Answers:
         """Through a session where the agent's code is here; else in one transaction, and somebody else goes on."""
         agent = self._host.definition(record)
         if agent is None:
-            await self._host.ask(self._hostless(record.execution_id, request_id, decisions))
+            await self._host.ask(self._hostless(record.execution_id, request_id, decisions, None))
             return None
         _validate(agent, record, decisions)
         return await self._bring(record, agent, request_id, decisions)
@@ -103,11 +104,11 @@ class Answers:
         agent = self._host.definition(found.record)
         if agent is not None:
             _validate(agent, found.record, decisions)
-        operation = self._hostless(found.record.execution_id, request_id, decisions)
+        operation = self._hostless(found.record.execution_id, request_id, decisions, agent)
         return await self._host.patiently(lambda: self._host.ask(operation))
 
     def _hostless(
-        self, execution_id: str, request_id: str, decisions: Sequence[Decision]
+        self, execution_id: str, request_id: str, decisions: Sequence[Decision], agent: Agent | None
     ) -> Operation[tuple[Receipt, ...]]:
         host = self._host
         return hostless.decide(
@@ -118,6 +119,7 @@ class Answers:
             token=f"decision-{host.environment.new_id()}",
             now=host.environment.now(),
             is_dead=host.is_dead,
+            fit=fit_of(agent) if agent is not None else unchecked,
         )
 
     async def _bring(

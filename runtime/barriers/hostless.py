@@ -8,7 +8,7 @@ from pawl.runtime.barriers.claim import IsDead, existing
 from pawl.runtime.barriers.clocks import check_not_expired, resumed
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, to_commit
-from pawl.runtime.barriers.edits import asked_about, recorded, unchecked, with_real_values
+from pawl.runtime.barriers.edits import Fit, asked_about, recorded, unchecked, with_real_values
 from pawl.runtime.barriers.facts import answer_entries, call_entry
 from pawl.runtime.barriers.resolve import MODEL, Performed, resolve_model, resolve_tool, subjects
 from pawl.runtime.records.agents import Authority
@@ -52,8 +52,12 @@ def decide(
     token: str,
     now: float,
     is_dead: IsDead,
+    fit: Fit = unchecked,
 ) -> Operation[tuple[Receipt, ...]]:
-    """The `approval` barrier without a session. Raises AlreadyDecided, StaleRequest, NotSuspended, Fenced."""
+    """The `approval` barrier without a session; `fit` knows the tools, where their code is here.
+
+    Raises AlreadyDecided, StaleRequest, NotSuspended, InvalidArguments, Fenced.
+    """
 
     def run(tx: Transaction) -> tuple[Receipt, ...]:
         record = existing(tx, execution_id)
@@ -65,7 +69,7 @@ def decide(
         if record.status != "suspended":
             raise NotSuspended(f"execution {execution_id} is {record.status} and waits for no decision")
         check_not_expired(record, now)
-        fresh, edited = recorded(fresh, rows, unchecked)
+        fresh, edited = recorded(fresh, rows, fit)
         written = receipts(record, fresh, now)
         decided = replace(record, decisions=(*record.decisions, *fresh))
         done = fully_decided(decided)

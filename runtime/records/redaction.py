@@ -78,48 +78,50 @@ def restored(edit: dict[str, Any], real: dict[str, Any], places: Sequence[str]) 
     """
     if not places:
         return edit
-    every = [(name,) for name in real] if "" in places else [parts_of(place) for place in places]
-    made: dict[str, Any] = _put_back(edit, real, every, "")
+    everything = "" in places
+    where = [(name,) for name in real] if everything else [parts_of(place) for place in places]
+    made: dict[str, Any] = _put_back(edit, real, where, "", everything)
     if _mentions(made) and not _mentions(real):
         raise Unrestorable(f"the edit has the text {REDACTED} where no redacted value was; give the value")
     return made
 
 
-def _put_back(edit: Any, real: Any, places: Sequence[tuple[str, ...]], path: str) -> Any:
+def _put_back(edit: Any, real: Any, places: Sequence[tuple[str, ...]], path: str, deep: bool) -> Any:
+    """`edit` with what stands at `places` in `real`; `deep` also with what stands below them."""
     if any(not place for place in places):
-        if not _kept(edit):
-            return edit
-        if real is _ABSENT:
+        if _kept(edit) and real is _ABSENT:
             raise Unrestorable(f"{path}: there was no redacted value here that could be kept; give one")
-        return real
+        if _kept(edit) or not deep:
+            return real if _kept(edit) else edit
+        places = [(str(part),) for part in _parts(real)]
     if isinstance(edit, dict):
         before = real if isinstance(real, dict) else {}
-        names = [*edit, *(name for name in before if name not in edit)]
-        made = {name: _member(edit, before, places, path, name) for name in names}
-        return {name: value for name, value in made.items() if value is not _ABSENT}
+        made = {name: _member(edit[name], before, places, path, name, deep) for name in edit}
+        left_out = [name for name in before if name not in edit and ((name,) in places) and (not deep or not path)]
+        return made | {name: before[name] for name in left_out}
     if isinstance(edit, list):
-        before_items = real if isinstance(real, list) else []
-        if len(edit) != len(before_items) and any(_mentions(item) for item in edit):
+        items = real if isinstance(real, list) else []
+        if len(edit) == len(items):
+            return [_member(item, items, places, path, at, deep) for at, item in enumerate(edit)]
+        if any(_mentions(item) for item in edit):
             raise Unrestorable(
-                f"{path}: the list had {len(before_items)} items and has {len(edit)}, so that it is not known which "
-                "redacted value was meant; give the values"
+                f"{path}: the list had {len(items)} items and has {len(edit)}, so that it is not known which redacted "
+                "value was meant; give the values"
             )
-        if len(edit) != len(before_items):
-            return edit
-        return [
-            _put_back(item, before_items[at], inside, f"{path}[{at}]") if (inside := _in(places, str(at))) else item
-            for at, item in enumerate(edit)
-        ]
     return edit
 
 
-def _member(
-    edit: dict[str, Any], before: dict[str, Any], places: Sequence[tuple[str, ...]], path: str, name: str
-) -> Any:
-    inside, here = _in(places, name), f"{path}.{name}".lstrip(".")
-    if name in edit:
-        return _put_back(edit[name], before.get(name, _ABSENT), inside, here) if inside else edit[name]
-    return before[name] if any(not place for place in inside) else _ABSENT
+def _member(edit: Any, before: Any, places: Sequence[tuple[str, ...]], path: str, part: str | int, deep: bool) -> Any:
+    inside = _in(places, str(part))
+    if not inside:
+        return edit
+    known = part in before if isinstance(before, dict) else True
+    here = f"{path}[{part}]" if isinstance(part, int) else f"{path}.{part}".lstrip(".")
+    return _put_back(edit, before[part] if known else _ABSENT, inside, here, deep)
+
+
+def _parts(value: Any) -> Iterable[str | int]:
+    return value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
 
 
 def _kept(edit: Any) -> bool:

@@ -50,8 +50,8 @@ def compact(value: Any) -> str:
 
 
 def plain(value: Any) -> dict[str, Any]:
-    """An attrs value as JSON data."""
-    data: dict[str, Any] = attrs.asdict(value)
+    """An attrs value as JSON data; what is private in it is none."""
+    data: dict[str, Any] = attrs.asdict(value, filter=lambda field, _: not field.name.startswith("_"))
     return data
 
 
