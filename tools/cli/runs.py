@@ -1,4 +1,4 @@
-"""Commands for executions: run, worker, ls, show. Their words and options; the work is in the modules beside."""
+"""Commands for executions: run, worker, ls, show, tail. Their words and options; the work is in the modules beside."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
     app.command(short_help="Go on with open runs, until stopped.")(worker)
     app.command(short_help="List executions.")(ls)
     app.command(short_help="Show one execution: what happened, what waits.")(show)
+    app.command(short_help="Print the events of one execution, and follow it.")(tail)
 
 
 def run(
@@ -43,6 +44,7 @@ def run(
         str | None,
         typer.Option("--context", metavar="JSON", help="JSON object for tools and policies.", show_default=False),
     ] = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Print the text of answers as the model writes it.")] = False,
     trace: Trace = False,
     json: Json = False,
 ) -> None:  # fmt: skip
@@ -60,11 +62,12 @@ def run(
       pawl run my_app "Refund order 7"
       pawl run my_app:support "Refund order 7" --db sqlite:///runs.db --agent customer-42 --id req-1
       pawl run my_app - --context '{"tenant": "acme"}' < question.txt
+      pawl run my_app "Tell me a story" --stream
     """
     from pawl.tools.cli.running import Wish
     from pawl.tools.cli.running import run as start
 
-    start(Wish(app, text, agent, start_id, context, trace), db, json)
+    start(Wish(app, text, agent, start_id, context, trace, stream), db, json)
 
 
 def worker(app: ModuleArgument, db: Db = DEFAULT_DB, trace: Trace = False) -> None:
@@ -128,3 +131,31 @@ def show(
     from pawl.tools.cli.showing import show as run
 
     run(given, db, json, diagram)
+
+
+def tail(
+    given: Annotated[str, typer.Argument(metavar="ID", help="An execution's id, or the beginning of it.")],
+    after: Annotated[
+        int, typer.Option("--after", metavar="N", min=0, help="Only what is behind this cursor, the first column.")
+    ] = 0,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Wait for more until the run has ended, through its rests.")
+    ] = False,
+    db: Db = DEFAULT_DB,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of text.")] = False,
+) -> None:
+    """Print the durable events of one execution, from the store, whoever runs it.
+
+    Each line begins with its cursor; what has none is on no record. Several events may have one cursor. With --follow
+    it ends when the run has, or with Ctrl-C, and touches nothing either way. Tokens are seen by the process that runs
+    the model only: `pawl run --stream`.
+
+    \b
+    Examples:
+      pawl tail x6df04
+      pawl tail x6df04 --follow
+      pawl tail x6df04 --after 12 --json | jq -r .kind
+    """
+    from pawl.tools.cli.tailing import tail as run
+
+    run(given, after, follow, db, json)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
 from pawl.runtime.execution.heart import Move
 from pawl.runtime.records.events import Event, EventKind
 from pawl.tools.cli.output import err, out
-from pawl.tools.cli.words import clock, excerpt, plain, printable, span
+from pawl.tools.cli.words import clock, excerpt, printable, span
 
-_STYLES = {
+STYLES = {
     EventKind.APPROVAL_REQUIRED: "yellow",
     EventKind.RECOVERY_RESOLUTION_REQUIRED: "yellow",
     EventKind.STORE_UNAVAILABLE: "yellow",
@@ -22,11 +23,15 @@ _STYLES = {
 
 
 class Teller:
-    """A listener. With `quiet` nothing is printed, and `events` keeps what was heard."""
+    """A listener. With `quiet` nothing is printed, and `events` keeps what was heard. With `stream` the text of
+    answers is printed as it comes; `said` is that of the last one.
+    """
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, stream: bool = False) -> None:
         self.quiet = quiet
         self.events: list[dict[str, Any]] = []
+        self.said = ""
+        self._stream, self._saying, self._call = stream, False, None
         self._only: str | None = None
         self._early: list[Event] | None = []
 
@@ -42,19 +47,42 @@ class Teller:
         if self._early is not None:
             self._early.append(event)
             return
-        if (self._only is not None and event.execution_id != self._only) or event.kind is EventKind.TOKEN:
+        if self._only is not None and event.execution_id != self._only:
+            return
+        if event.kind is EventKind.TOKEN:
+            self._token(event)
             return
         if self.quiet:
-            self.events.append(plain(event))
+            self.events.append(event.to_dict())
             return
         whose = f"{event.execution_id[:9]}  " if self._only is None else ""
         said = words(event)
-        self.say(f"{whose}{event.kind:<18} {said}".rstrip(), _STYLES.get(event.kind, ""))
+        self.say(f"{whose}{event.kind:<18} {said}".rstrip(), STYLES.get(event.kind, ""))
 
     def say(self, text: str, style: str = "") -> None:
         """A line with the time."""
         if not self.quiet:
+            self.end_line()
             out(f"{clock(time.time())}  {text}", style)
+
+    def end_line(self) -> None:
+        """End the line that an answer's text has left open."""
+        if self._saying:
+            self._saying = False
+            out()
+
+    def _token(self, event: Event) -> None:
+        """A piece of an answer, as it comes, if it is the followed run's."""
+        if not self._stream or self._only is None:
+            return
+        text = event.data["text"]
+        if event.data.get("llm_call_id") != self._call:
+            self.end_line()
+            self.said, self._call = "", event.data.get("llm_call_id")
+        self.said += text
+        sys.stdout.write("\n".join(map(printable, text.split("\n"))))
+        sys.stdout.flush()
+        self._saying = not text.endswith("\n")
 
     def trace(self, execution_id: str, move: Move) -> None:
         """A row that was taken, on stderr."""
@@ -72,7 +100,8 @@ def words(event: Event) -> str:
         case EventKind.TOOL_RESULT:
             return result_words(data, data.get("text"))
         case EventKind.APPROVAL_REQUIRED:
-            return f"{data['request']['id']}: {', '.join(map(printable, data['undecided']))}"
+            asked = data["request_id"] if "request_id" in data else data["request"]["id"]
+            return f"{asked}: {', '.join(map(printable, data['undecided'] if 'undecided' in data else data['calls']))}"
         case EventKind.RECOVERY_RESOLUTION_REQUIRED:
             return ", ".join(printable(subject["subject"]) for subject in data["subjects"])
         case EventKind.DONE:
