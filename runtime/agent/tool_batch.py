@@ -183,7 +183,9 @@ class ToolBatch(Committing):
         }
         if row.error is not None:
             meta["error"] = attrs.asdict(row.error)
-        content = Content.of(text)
+        # A completed call's text is the body that its outcome has recorded, under a digest that need not be made again.
+        known = row.output if row.status is ToolStatus.COMPLETED else None
+        content = Content.of(text) if known is None else Content(known, text)
         said = {"tool_call_id": row.tool_call_id}
         return [
             JournalEntry(JournalKind.TOOL_RESULT, self.execution_id, self.now, content, meta),

@@ -161,7 +161,7 @@ def _first(
 
 def _enters(rows: _Rows) -> bool:
     """Whether a state was entered (the same one again counts)."""
-    return rows[0].target is not None if len(rows) == 1 else any(row.target is not None for row in rows)
+    return any(row.target is not None for row in rows)
 
 
 def _attempt(
@@ -251,7 +251,7 @@ def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step
             if hops > 4 * len(machine.states):
                 raise AutomaticLoop(machine.name, _cycle(rows))
         rows += begun
-        entered = _enters(begun)
+        entered = begun[0].target is not None if len(begun) == 1 else _enters(begun)
         if entered:
             taken = Taken.MOVED
             if source is not None and source in timed:
@@ -263,8 +263,10 @@ def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step
                 out.append(effect)
         source = state
         automatic = entered and source in automatics
-        if automatic:
-            run = _first(machine, automatics[source], source, context, payload)
+        if automatic:  # `_first` written out: half of a run's rows are automatic
+            run = _attempt(machine, automatics[source], source, context, payload)
+            if run[-1] is not None:
+                run = _recover(machine, _Run(*run))
         elif raised:
             hops = 0
             run = _deliver(machine, raised.popleft(), source, context)

@@ -7,7 +7,7 @@ import hashlib
 
 def _derived(prefix: str, *parts: str) -> str:
     # Lengths, not separators: no two lists of parts can read the same.
-    text = "".join(f"{len(part)}:{part}" for part in (prefix, *parts))
+    text = "".join([f"{len(part)}:{part}" for part in (prefix, *parts)])
     return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
