@@ -85,8 +85,10 @@ class Slots:
             queue.granted.popleft()
         if len(queue.granted) < rate.count:
             return 0.0
-        # A clock that was set back must not make anybody wait for longer than the rate ever does.
-        return min(rate.per, queue.granted[0] + rate.per - self._environment.now())
+        now = self._environment.now()
+        if queue.granted[-1] > now:  # the clock was set back: nobody waits for it to catch up
+            queue.granted = deque(min(at, now) for at in queue.granted)
+        return queue.granted[0] + rate.per - now
 
     def _later(self, queue: _Queue, seconds: float) -> None:
         def due() -> None:
