@@ -13,7 +13,7 @@ import attrs
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.pages import Page, check_cursor, page
 from pawl.runtime.execution.streams import BUFFER, ENDINGS, Buffer, Sync
-from pawl.runtime.records.errors import InvalidArguments
+from pawl.runtime.records.errors import InvalidArguments, StoreUnavailable
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.rests import Rest, T_co
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _LOOK = 0.05
 _LOOK_LONGEST = 1.0
 """Seconds between two looks at a run of another process; each is half as long again as the one before."""
+
+_TRIES = 6
 
 _RESTS = ENDINGS | {EventKind.APPROVAL_REQUIRED}
 """Whoever is told of one of these may count on the agent having been let go."""
@@ -245,7 +247,15 @@ class EventStream(Generic[T_co]):
         return slot is not None and slot.execution_id == self.execution.id
 
     async def _read(self, upto: int | None) -> Page:
-        return await self._host.read(page(self.execution.id, self._place, upto=upto))
+        """A page behind the place; a store that cannot be read just now is asked again for a while."""
+        for attempt in range(_TRIES):
+            try:
+                return await self._host.read(page(self.execution.id, self._place, upto=upto))
+            except StoreUnavailable:
+                if attempt == _TRIES - 1 or self._over:
+                    raise
+                await self._host.pause(_LOOK * 2**attempt)
+        raise AssertionError("unreachable")
 
     def _rested(self, rest: Event) -> None:
         """At a rest. One that is on no record is told here, once for each revision that asks."""

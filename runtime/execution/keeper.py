@@ -108,6 +108,7 @@ class Keeper:
         self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(environment, self._handle, self.outbox.flush)
         self.read_again: Callable[[str], None] = _nobody
         self.counters = Counters()
+        self.counters.gauges |= {"streams": lambda: len(self.streams), "stream_dropped": lambda: self.streams.dropped}
         self.observer = Observer(self.counters)
         self._provider, self._trace = provider, trace
         self._lives: dict[str, Live] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -51,6 +51,7 @@ class Buffer:
         self.tokens = tokens
         self.dropped = 0
         self.wake = _nobody
+        self.missed: Callable[[int], None] = _uncounted
         self.error: Exception | None = None
 
     def __len__(self) -> int:
@@ -130,6 +131,10 @@ class Buffer:
 
     def _miss(self, count: int) -> None:
         self.dropped += count
+        self.missed(count)
+        self._gap(count)
+
+    def _gap(self, count: int) -> None:
         if self._items and isinstance(self._items[-1], _Gap):
             self._items[-1].count += count
         else:
@@ -140,8 +145,7 @@ class Buffer:
         waiting, self._items, self._held = self._items, deque(), 0
         for item in waiting:
             if isinstance(item, _Gap):
-                self._miss(item.count)
-                self.dropped -= item.count  # counted before
+                self._gap(item.count)
             elif isinstance(item, tuple) and item[0].cursor is None:
                 self._miss(len(item))
             elif isinstance(item, tuple):
@@ -154,6 +158,10 @@ def _nobody() -> None:
     """Whom a buffer wakes that nobody waits at."""
 
 
+def _uncounted(_: int) -> None:
+    """Whom a buffer tells what was missed, before it is attached."""
+
+
 class Streams:
     """The consumers of one runtime, by execution. All but `attach` and the end of a consumer happens on the loop."""
 
@@ -161,7 +169,7 @@ class Streams:
         self._buffers: dict[str, dict[int, weakref.ref[Buffer]]] = {}
         self._sweep_at = 16
         self._error: Exception | None = None
-        self.attached = 0
+        self.attached = self.dropped = 0
 
     def attach(self, execution_id: str, buffer: Buffer) -> None:
         """Begin to fill a buffer. It is detached with `detach`, or when nobody holds it any more."""
@@ -173,6 +181,7 @@ class Streams:
             buffers.pop(key, None)
 
         buffers[key] = weakref.ref(buffer, gone)
+        buffer.missed = self._missed
         self.attached += 1
         if self._error is not None:
             buffer.fail(self._error)
@@ -184,6 +193,9 @@ class Streams:
             buffers.pop(id(buffer), None)
             if not buffers:
                 del self._buffers[execution_id]
+
+    def _missed(self, count: int) -> None:
+        self.dropped += count
 
     def _sweep(self) -> None:
         for name in [name for name, buffers in self._buffers.items() if not buffers]:
