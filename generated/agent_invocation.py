@@ -199,7 +199,7 @@ if TYPE_CHECKING:
     from pawl.runtime.barriers.answers import BarrierAnswer
 
 SPEC_VERSION: Final = 1
-SPEC_HASH: Final = "e8f557efda6efa9bb15d06ad7079aaa49af3226628a971379648a9e87fd8c0f3"
+SPEC_HASH: Final = "17610508c628f84b7aff5fa51089f0dc845e74846b264ce90a9d0ce528cc0197"
 
 
 class State(StrEnum):
@@ -728,16 +728,16 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         StateInfo(State.RECOVERY_REQUIRED,              Kind.HALT,  enter=("fail_closed",)),
     ),
     events=(
-        EventInfo(Event.INPUT_FILTERED,              authority=("session",), unhandled=Unhandled.STALE),
-        EventInfo(Event.INPUT_FILTER_FAILED,         authority=("session",), unhandled=Unhandled.STALE),
-        EventInfo(Event.CONTEXT_READY,               authority=("session",), unhandled=Unhandled.STALE),
-        EventInfo(Event.CONTEXT_FAILED,              authority=("session",), unhandled=Unhandled.STALE),
+        EventInfo(Event.INPUT_FILTERED,              authority=("session",), correlate="work", unhandled=Unhandled.STALE),
+        EventInfo(Event.INPUT_FILTER_FAILED,         authority=("session",), correlate="work", unhandled=Unhandled.STALE),
+        EventInfo(Event.CONTEXT_READY,               authority=("session",), correlate="work", unhandled=Unhandled.STALE),
+        EventInfo(Event.CONTEXT_FAILED,              authority=("session",), correlate="work", unhandled=Unhandled.STALE),
         EventInfo(Event.LLM_COMPLETED,               authority=("session", "revision"), correlate="llm_call_id", unhandled=Unhandled.STALE),
         EventInfo(Event.LLM_FAILED,                  authority=("session", "revision"), correlate="llm_call_id", unhandled=Unhandled.STALE),
         EventInfo(Event.LLM_STREAM_CHUNK,            authority=("session", "revision"), correlate="llm_call_id", unhandled=Unhandled.STALE),
-        EventInfo(Event.OUTPUT_FILTERED,             authority=("session",), unhandled=Unhandled.STALE),
-        EventInfo(Event.OUTPUT_FILTER_FAILED,        authority=("session",), unhandled=Unhandled.STALE),
-        EventInfo(Event.OUTPUT_INVALID,              authority=("session",), unhandled=Unhandled.STALE),
+        EventInfo(Event.OUTPUT_FILTERED,             authority=("session",), correlate="work", unhandled=Unhandled.STALE),
+        EventInfo(Event.OUTPUT_FILTER_FAILED,        authority=("session",), correlate="work", unhandled=Unhandled.STALE),
+        EventInfo(Event.OUTPUT_INVALID,              authority=("session",), correlate="work", unhandled=Unhandled.STALE),
         EventInfo(Event.PROBE_FOUND,                 authority=("session",), correlate="tool_invocation_id", unhandled=Unhandled.STALE),
         EventInfo(Event.PROBE_ABSENT,                authority=("session",), correlate="tool_invocation_id", unhandled=Unhandled.STALE),
         EventInfo(Event.PROBE_UNKNOWN,               authority=("session",), correlate="tool_invocation_id", unhandled=Unhandled.STALE),

@@ -97,7 +97,7 @@ class Calls(Preparing, Committing):
         """The filtered input is what the model and later runs see."""
         entry = self.entry(JournalKind.EXTERNAL_MESSAGE, payload.text)
         said = Message("user", payload.text)
-        return replace(self, journal=(*self.journal, entry), unsaid=(*self.unsaid, said)), NOTHING
+        return replace(self, journal=(*self.journal, entry), unsaid=(*self.unsaid, said), preparing=None), NOTHING
 
     # the call -----------------------------------------------------------------------------------------------
 

@@ -35,10 +35,13 @@ TIME_IS_UP: Final = Stop(
 
 @attrs.frozen
 class FilteredText:
-    """A filter's answer: the text that goes on, or why it was blocked."""
+    """A filter's answer: the text that goes on, or why it was blocked. `work` names what it is the answer to, here and
+    below; None where nothing was asked.
+    """
 
     text: str
     blocked: str | None = None
+    work: str | None = None
 
 
 @attrs.frozen
@@ -46,6 +49,7 @@ class InvalidOutput:
     """The model's answer is not of the output type; `reason` is what the model is told."""
 
     reason: str
+    work: str | None = None
 
 
 @attrs.frozen
@@ -53,6 +57,7 @@ class WorkFailed:
     """Work off the loop raised."""
 
     error: ErrorInfo
+    work: str | None = None
 
 
 @attrs.frozen
@@ -64,6 +69,7 @@ class LoadedContext:
     messages: Sequence[Message] | None = None
     assembly: Assembly | None = None
     ledger: Ledger | None = None
+    work: str | None = None
 
 
 @attrs.frozen

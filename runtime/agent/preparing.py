@@ -71,9 +71,8 @@ class Preparing(Facts):
         assert known is not None
         if payload.assembly is None:
             return replace(self, transcript=known.grown(self.unsaid), unsaid=()), NOTHING
-        return replace(
-            self, transcript=known, unsaid=(), preparing=None, assembly=payload.assembly, ledger=payload.ledger
-        ), NOTHING
+        ready = replace(self, transcript=known, unsaid=(), preparing=None)
+        return replace(ready, assembly=payload.assembly, ledger=payload.ledger), NOTHING
 
     # the request --------------------------------------------------------------------------------------------
 

@@ -331,6 +331,8 @@ def _current_for_agent(live: Live, event: str, payload: Any) -> bool:
             return bool(payload.llm_call_id == invocation.call)
         case "tool_invocation_id":
             return invocation.batch is not None and invocation.batch.find(payload.tool_invocation_id) is not None
+        case "work":
+            return bool(payload.work == invocation.preparing)
         case "token":
             return _awaits(invocation, payload)
         case _:

@@ -75,7 +75,7 @@ class Preparation:
             if said is not None:
                 post(said[0], said[1], None, None)
             else:
-                post(failed, WorkFailed(failure(error)), None, None)
+                post(failed, WorkFailed(failure(error), name), None, None)
 
         try:
             self._running[name] = self._environment.spawn(work, ended)
@@ -125,17 +125,17 @@ class Preparation:
             except Raised as raised:
                 if not isinstance(raised.error, errors.InvalidOutput):
                     raise
-                return "output_invalid", InvalidOutput(str(raised.error))
+                return "output_invalid", InvalidOutput(str(raised.error), effect.work)
         callbacks = agent.callbacks.output_filters if stage == "output" else agent.callbacks.input_filters
         query = FilterQuery(stage=stage, deps=self._deps, **_about(invocation))
         said = await self.filtered(effect.text, callbacks, query)
         if isinstance(said, Block):
-            return f"{stage}_filtered", FilteredText(effect.text, said.reason)
+            return f"{stage}_filtered", FilteredText(effect.text, said.reason, effect.work)
         if typed and said != effect.text:
             await self._offloaded(
                 "output filters: their text is not of the output type", partial(agent.output.read, said)
             )
-        return f"{stage}_filtered", FilteredText(said)
+        return f"{stage}_filtered", FilteredText(said, work=effect.work)
 
     async def filtered(self, text: str, callbacks: Sequence[Callback], query: FilterQuery) -> str | Block:
         """What filters make of a text, one after the other. Raises Raised."""
@@ -161,7 +161,8 @@ class Preparation:
         assembly, ledger = made.assembly(), invocation.ledger
         if invocation.agent.context is not None:
             ledger, assembly = await self._fitted(made, records, invocation)
-        return "context_ready", LoadedContext(transcript if effect.load else None, stored(assembly), ledger)
+        read_now = transcript if effect.load else None
+        return "context_ready", LoadedContext(read_now, stored(assembly), ledger, effect.work)
 
     async def _told(self, made: _Request, invocation: AgentInvocation) -> _Request:
         callbacks = invocation.agent.callbacks
