@@ -148,8 +148,23 @@ def _parted(
                 continue
             earlier = [each for each, _ in (*old[:here], *new[:there])]
             if covering(both, earlier, budget) is None:  # or not known: then it is not vouched for
-                return tuple(sorted(both)), was, now
+                return tuple(sorted(_answers(both, earlier))), was, now
     return None
+
+
+def _answers(both: Cube, earlier: Sequence[Cube]) -> Cube:
+    """Answers that hold `both` and none of `earlier`, so that nothing else is tried first; there are some.
+
+    Where they are not found in some tries, what is known of them.
+    """
+    work, tries = [both], 1000
+    while work and tries:
+        answers, tries = work.pop(), tries - 1
+        holds = next((each for each in earlier if not contradicts(each | answers)), None)
+        if holds is None:
+            return answers
+        work += [answers | {(name, not wanted)} for name, wanted in sorted(holds - answers, reverse=True)]
+    return both
 
 
 def _witnesses(old: _Table, broken: Mapping[str, Break]) -> dict[str, Witness | None]:
