@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import attrs
@@ -10,7 +9,7 @@ import attrs
 from pawl.runtime.records.errors import InvalidArguments, ModelError
 
 _LONGEST: Final = 1e9
-_BOUNDS: Final = {"first": (0.0, math.inf), "factor": (1.0, 100.0), "longest": (0.0, math.inf), "jitter": (0.0, 1.0)}
+_BOUNDS: Final = {"first": (0.0, _LONGEST), "factor": (1.0, 100.0), "longest": (0.0, _LONGEST), "jitter": (0.0, 1.0)}
 
 
 @attrs.frozen(kw_only=True)
@@ -37,10 +36,9 @@ class Retries:
             raise InvalidArguments(f"Retries: attempts={self.attempts!r:.40} must be a whole number from 0")
         for name, (least, most) in _BOUNDS.items():
             value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not least <= value <= most:
-                bounds = f"from {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
-                raise InvalidArguments(f"Retries: {name}={value!r:.40} must be a number {bounds}")
+                raise InvalidArguments(f"Retries: {name}={value!r:.40} must be a number from {least:g} to {most:g}")
 
     def delay(self, failures: int, chance: float, retry_after: float | None = None) -> float:
         """Seconds to wait after the `failures`-th failure of one answer; `chance`, in [0, 1), draws the jitter."""
@@ -59,6 +57,6 @@ class Retries:
 def asked_to_wait(error: ModelError) -> float | None:
     """The seconds that a provider asks for, None where it names none, or none that makes sense."""
     wait: object = error.retry_after
-    if isinstance(wait, bool) or not isinstance(wait, int | float) or math.isnan(wait) or wait <= 0:
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not wait > 0:
         return None
     return float(min(wait, _LONGEST))
