@@ -13,6 +13,7 @@ help:
 	@echo "make generate  write generated/ and diagrams/ anew from fsm_specs/"
 	@echo "make docs      the reference, from docstrings, into build/docs/html; a warning fails it"
 	@echo "make bench     measure speed and size against their limits (NAMES='advance')"
+	@echo "make peers     measure other libraries beside Pawl on the same work (PEERS_ARGS='--quick alone')"
 	@echo "make clean     remove .venv, caches and built files"
 
 demo: tools
@@ -51,6 +52,9 @@ generate: tools
 
 bench: tools
 	@$(BIN)/pawl bench $(NAMES)
+
+peers: tools
+	@$(BIN)/python -m pawl.tools.bench.peers $(PEERS_ARGS)
 
 tools dev:
 	@sh .ci/venv $@
