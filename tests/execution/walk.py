@@ -14,17 +14,21 @@ from typing import Any
 import attrs
 
 from execution.walk_answers import AGENT_ID, NAME, STOPS, Answers, Waiting
-from execution.walk_cast import BREAKABLE_TOOL, BROKEN, DEEP, FILTERING, PLAIN, TOOLS, Filter, near
+from execution.walk_cast import BREAKABLE_TOOL, BROKEN, DEEP, FILTERING, PLAIN, TOOLS, near
 from pawl import Agent, Decision, ModelAnswer, ToolCall, Usage, Verdict, scripted
 from pawl.generated.agent_invocation import State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
+from pawl.runtime.agent.assembly import Assembly
+from pawl.runtime.agent.assembly import stored as with_bodies
 from pawl.runtime.agent.effects import (
     AtRest,
     Authorize,
     CallModel,
     Closed,
     Ended,
+    FilterText,
     LoadContext,
+    PrepareRequest,
     ReadAgain,
     ReadBack,
     Reopened,
@@ -62,11 +66,13 @@ from pawl.runtime.execution.heart import (
 )
 from pawl.runtime.execution.heart import Decision as HeartDecision
 from pawl.runtime.execution.load import messages, recovered
+from pawl.runtime.execution.preparation import _whole
 from pawl.runtime.fsm.errors import MachineError
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
+from pawl.runtime.records.messages import Message as ChatMessage
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.tools import REPLAYS, ErrorInfo, ToolStatus
 from pawl.runtime.simulation.invariants import valid_for_a_provider
@@ -102,6 +108,8 @@ class Walk(Answers):
         self.resting: str | None = None
         self.closed = self.over = self.tampered = self.troubled = False
         self.ran: Counter[str] = Counter()
+        self.prepared = 0
+        self.asked: dict[int, ChatMessage] = {}
         self.may_run: Counter[str] = Counter()
         self.trouble = True
         self.quiet = self.random.randrange(30)
@@ -244,6 +252,9 @@ class Walk(Answers):
                 assert record.llm_call_id == request.call_id or self._lost(), "a model call before its commit"
                 wrong = valid_for_a_provider(request.messages)
                 assert wrong is None, wrong
+                asked = self.asked.setdefault(request.sequence, request.messages[0])
+                if not self.tampered:
+                    assert request.messages[0] == asked, "a model call that is made again asks something else"
                 self._call_model(request.call_id, revision)
             case RunTool(row):
                 stored = self.tx.tools.get(row.tool_invocation_id)
@@ -274,12 +285,22 @@ class Walk(Answers):
                     ("ready", "context_ready", LoadedContext(said)),
                     ("failed", "context_failed", WorkFailed(ErrorInfo("OSError", "no"))),
                 )
-            case Filter(which):
+            case FilterText(work, which):
                 self._expect(
-                    which,
-                    ("passed", f"{which}_filtered", FilteredText("filtered")),
-                    ("blocked", f"{which}_filtered", FilteredText("", "bad word")),
-                    ("failed", f"{which}_filter_failed", WorkFailed(ErrorInfo("OSError", "no"))),
+                    work,
+                    ("passed", f"{which}_filtered", FilteredText("filtered", work=work)),
+                    ("blocked", f"{which}_filtered", FilteredText("", "bad word", work)),
+                    ("failed", f"{which}_filter_failed", WorkFailed(ErrorInfo("OSError", "no"), work)),
+                )
+            case PrepareRequest(work, load):
+                self.prepared += 1
+                note = ChatMessage("system", f"note {self.prepared}")
+                read = _whole(self.tx.journal.transcript(AGENT_ID, NAME), live.invocation)[0] if load else None
+                made = LoadedContext(read, with_bodies(Assembly(before=(note,))), None, work)
+                self._expect(
+                    work,
+                    ("ready", "context_ready", made),
+                    ("failed", "context_failed", WorkFailed(ErrorInfo("OSError", "no"), work)),
                 )
             case ArmTimer(child, state, event, _):
                 self.timers[child, state] = event

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
 from pawl import Found, tool
 from pawl.runtime.agent.agent_invocation import AgentInvocation
-from pawl.runtime.agent.effects import (
-    LoadContext,
-)
 from pawl.runtime.agent.tool_invocation import ToolInvocation
 from pawl.runtime.execution.heart import (
     AGENT,
@@ -54,24 +49,22 @@ def scarce(text: str) -> str:
 TOOLS = (free, paid, probed, strict, scarce)
 
 
-@attrs.frozen
-class Filter:
-    """Effect: a filter is asked, off the loop."""
-
-    which: str
-
-
 class Filtering(AgentInvocation):
-    """The context with filters that take their time, as a later version will have them."""
+    """The context of an agent with filters and hooks, whatever its definition says."""
 
     def start_input_filter(self, payload: object) -> Any:
-        return self, (Filter("input"),)
+        return self._filter("input", self.input)
 
     def start_output_filter(self, payload: object) -> Any:
-        return self, (Filter("output"),)
+        return self._filter("output", self.answer.text if self.answer is not None else "")
 
     def start_context(self, payload: object) -> Any:
-        return (self, (LoadContext(),)) if self.transcript is None else super().start_context(payload)
+        return self._prepare()
+
+    def input_timeout(self) -> float:
+        return 60.0
+
+    output_timeout = context_timeout = input_timeout
 
 
 BROKEN: list[str] = []
