@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pawl.runtime.app.sync import AgentHandle, Execution, Runtime
+from pawl.runtime.app.sync import Runtime
 from pawl.runtime.app.sync_events import EventStream
+from pawl.runtime.app.sync_handles import AgentHandle, Execution
 
 __all__ = ["AgentHandle", "EventStream", "Execution", "Runtime"]

@@ -8,24 +8,23 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.hooks import Hook
 from pawl.runtime.app import agents as live_agents
-from pawl.runtime.app import execution as live_execution
 from pawl.runtime.app import runtime as live
 from pawl.runtime.app.sync_events import EventStream
+from pawl.runtime.app.sync_handles import AgentHandle, Execution
 from pawl.runtime.execution.keeper import Trace
 from pawl.runtime.execution.listeners import Listener, OnListenerError
 from pawl.runtime.execution.stats import Stats
 from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.approvals import Decision, Receipt
 from pawl.runtime.records.errors import RuntimeClosed
-from pawl.runtime.records.events import Event
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.messages import ModelAnswer
-from pawl.runtime.records.rests import Outcome, Rest, T, T_co
+from pawl.runtime.records.rests import Rest, T
 from pawl.runtime.store.port import Store
 
 R = TypeVar("R")
@@ -97,115 +96,6 @@ async def _end() -> None:
     if calls:
         await asyncio.wait(calls, timeout=1.0)
     await asyncio.get_running_loop().shutdown_asyncgens()
-
-
-class Execution(Generic[T_co]):
-    """A handle of one run; `wait()` is what `await` is in the asynchronous library."""
-
-    def __init__(self, thread: _Thread, inner: live_execution.Execution[T_co]) -> None:
-        self._thread, self._inner = thread, inner
-
-    @property
-    def id(self) -> str:
-        """The execution's id."""
-        return self._inner.id
-
-    def wait(self) -> Rest[T_co]:
-        """The first rest it comes to, and that same rest every time."""
-
-        async def rest() -> Rest[T_co]:
-            return await self._inner
-
-        return self._thread.call(rest())
-
-    def terminal(self) -> Outcome[T_co]:
-        """Wait through rests, until the run has ended. See pawl.Execution.terminal."""
-        return self._thread.call(self._inner.terminal())
-
-    def events(
-        self, after: int = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER
-    ) -> EventStream[T_co]:
-        """See pawl.Execution.events."""
-        inner = self._inner.events(after, through_rests=through_rests, tokens=tokens, buffer=buffer)
-        return EventStream(self._thread, inner, lambda execution: Execution(self._thread, execution))
-
-    def history(self, after: int = 0) -> Sequence[Event]:
-        """See pawl.Execution.history."""
-        return self._thread.call(self._inner.history(after))
-
-    def __repr__(self) -> str:
-        return repr(self._inner)
-
-
-class AgentHandle(Generic[T_co]):
-    """One logical agent; see pawl.AgentHandle."""
-
-    def __init__(self, thread: _Thread, inner: live_agents.AgentHandle[T_co]) -> None:
-        self._thread, self._inner = thread, inner
-
-    @property
-    def id(self) -> str:
-        """The logical agent's id."""
-        return self._inner.id
-
-    def start(
-        self,
-        text: str,
-        *,
-        id: str | None = None,  # noqa: A002 - the word that callers use
-        durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-    ) -> Execution[T_co]:
-        """Start a run; returns when it is on record. See pawl.AgentHandle.start."""
-        inner = self._thread.call(self._inner.start(text, id=id, durable_context=durable_context, timeout=timeout))
-        return Execution(self._thread, inner)
-
-    def run(
-        self,
-        text: str,
-        *,
-        id: str | None = None,  # noqa: A002
-        durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-    ) -> Rest[T_co]:
-        """Start a run and wait for its first rest. See pawl.AgentHandle.run."""
-        return self._thread.call(self._inner.run(text, id=id, durable_context=durable_context, timeout=timeout))
-
-    def stream(
-        self,
-        text: str,
-        *,
-        id: str | None = None,  # noqa: A002
-        durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-        through_rests: bool = False,
-        buffer: int = BUFFER,
-    ) -> EventStream[T_co]:
-        """Start a run and iterate its events, tokens too. See pawl.AgentHandle.stream."""
-        inner = self._inner.stream(
-            text,
-            id=id,
-            durable_context=durable_context,
-            timeout=timeout,
-            through_rests=through_rests,
-            buffer=buffer,
-        )
-        return EventStream(self._thread, inner, lambda execution: Execution(self._thread, execution))
-
-    def reset(self) -> None:
-        """See pawl.AgentHandle.reset."""
-        self._thread.call(self._inner.reset())
-
-    def before_llm(self, hook: Hook) -> Callable[[], None]:
-        """See pawl.AgentHandle.before_llm."""
-        return self._inner.before_llm(hook)
-
-    def close(self) -> None:
-        """Take no new runs. See pawl.AgentHandle.close."""
-        self._thread.call(self._inner.close())
-
-    def __repr__(self) -> str:
-        return repr(self._inner)
 
 
 class Runtime:
@@ -341,7 +231,7 @@ class Runtime:
         through_rests: bool = False,
         buffer: int = BUFFER,
     ) -> EventStream[T]:
-        """See pawl.Runtime.stream."""
+        """See pawl.Runtime.stream. Raises RuntimeClosed, InvalidArguments."""
         thread = self._thread
         if thread is None:
             raise RuntimeClosed("the runtime is not open; use it inside `with Runtime(…) as runtime`")

@@ -14,7 +14,7 @@ from pawl.runtime.records.rests import Rest, T_co
 
 if TYPE_CHECKING:
     from pawl.runtime.app.execution import Execution as LiveExecution
-    from pawl.runtime.app.sync import Execution
+    from pawl.runtime.app.sync_handles import Execution
 
 R = TypeVar("R")
 

@@ -47,6 +47,7 @@ from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id,
 from pawl.runtime.barriers.rest import let_go
 from pawl.runtime.barriers.tool_outcome import ToolCommit
 from pawl.runtime.execution.act import Permit
+from pawl.runtime.execution.audience import Audience
 from pawl.runtime.execution.checking import check_output
 from pawl.runtime.execution.deadlines import Deadlines, nearer
 from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide, ended
@@ -68,9 +69,7 @@ from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.loop.inbox import Inbox
 from pawl.runtime.loop.outbox import Outbox
 from pawl.runtime.records.errors import OutcomeUnknown
-from pawl.runtime.records.events import durable_events
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.records.journal import JournalEntry, JournalKind
 from pawl.runtime.store.answers import Answer, Unavailable, Uncertain
 from pawl.runtime.store.port import Operation, Store
 
@@ -103,6 +102,7 @@ class Keeper:
     ) -> None:
         self.environment, self.store, self.lease, self.listeners = environment, store, lease, listeners
         self.registry, self.streams = Registry(), Streams()
+        self._audience = Audience(listeners, self.streams)
         self.waiting = Waiting(environment)
         self.outbox = Outbox(store, environment.wake, lambda: self.inbox.draining)
         self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(environment, self._handle, self.outbox.flush)
@@ -289,12 +289,10 @@ class Keeper:
             case DisarmTimer(child, state):
                 self._disarm(live.session, (child, state))
             case Announce(position, journal):
-                if self.listeners.any or self.streams.watched(live.execution_id):
-                    self._announce(live, position, journal)
+                self._audience.announce(live, position, journal)
             case Emit(event):
                 self.observer.told(live, event)
-                self.listeners.tell(event)
-                self.streams.tell((event,))
+                self._audience.tell(event)
             case RetryPlanned():
                 self.observer.retrying(live, effect)
             case Begun():
@@ -307,9 +305,7 @@ class Keeper:
                 self._forget(live)
                 self.observer.ended(live, rest, error)
                 self.registry.move(invocation.agent_id, Slot.RELEASE)
-                if event is not None:
-                    self.listeners.tell(event)
-                    self.streams.tell((event,))
+                self._audience.tell(event)
                 self.waiting.settle(live.execution_id, rest, error)
             case ReadAgain():
                 self.read_again(live.execution_id)
@@ -324,18 +320,6 @@ class Keeper:
                 self.streams.moved(live.execution_id)
             case _:
                 raise AssertionError(f"nobody carries out {effect!r}")
-
-    def _announce(self, live: Live, position: int, journal: tuple[JournalEntry, ...]) -> None:
-        """Each durable event with the position of its record as cursor; that of a rest is told at the rest."""
-        agent_id, execution_id = live.invocation.agent_id, live.execution_id
-        for place, entry in enumerate(journal, position + 1):
-            if entry.kind is JournalKind.APPROVAL_REQUIRED:
-                continue
-            body = entry.content.body if entry.content is not None else None
-            events = durable_events(entry.kind, agent_id, execution_id, place, body, entry.meta)
-            for event in events:
-                self.listeners.tell(event)
-            self.streams.tell(events)
 
     def _not_performed(self, live: Live, effect: object, error: Exception) -> None:
         """What cannot be carried out is an error inside of whoever asked for it; where nobody is left, of who waits."""
@@ -436,8 +420,7 @@ class Keeper:
 
         def settled(_: object = None) -> None:  # I10
             self.registry.move(invocation.agent_id, Slot.REST)
-            self.listeners.tell(effect.event)
-            self.streams.sync(live.execution_id, invocation.position, effect.event)
+            self._audience.rest(live, effect.event)
             self.waiting.settle(live.execution_id, effect.rest, None, effect.refusal)
 
         if not effect.held:
