@@ -94,6 +94,10 @@ class Hooks:
         """Those of a run, in the order in which they are asked: of every agent, of its definition, of it alone."""
         return (*self._everywhere, *of_definition, *self._of.get(agent_id, ()))
 
+    def forget(self, agent_id: str) -> None:
+        """The logical agent is gone, and whoever gets its name is another."""
+        self._of.pop(agent_id, None)
+
     def add(self, agent_id: str, hook: object) -> Callable[[], None]:
         """Add one to a logical agent; returns what removes it. Raises InvalidArguments."""
         callback = callback_of(hook, "before_llm hook", f"agent {agent_id}: before_llm", 1, 1)

@@ -168,6 +168,7 @@ class Identities:
         """Raises AgentBusy, AgentNotFound."""
         await self._host.ask(_purge(agent_id), once=True)
         self._handles.pop(agent_id, None)
+        self._host.hooks.forget(agent_id)
 
     def _root(self, agent: Agent[Any], agent_id: str) -> AgentRoot:
         return AgentRoot(agent_id, agent.name, agent.version, self._host.environment.now())

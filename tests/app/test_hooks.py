@@ -169,6 +169,18 @@ def test_a_hook_of_one_logical_agent_is_not_asked_about_another() -> None:
     assert agents == ["x", "x"]
 
 
+def test_the_hooks_of_a_purged_agent_are_not_those_of_the_next_one_of_its_name() -> None:
+    asked: list[str] = []
+    agent = adder()
+    with World(agent) as world:
+        process = world.open()
+        handle = process.do(process.runtime.open(agent, "x"))
+        handle.before_llm(lambda query: asked.append(query.agent_id))
+        process.do(process.runtime.purge("x"))
+        assert isinstance(process.do(process.runtime.run(agent, "hello", agent_id="x")), Completed)
+    assert asked == []
+
+
 def test_a_retried_request_is_the_same_request() -> None:
     numbers = iter(range(100))
     script = [ModelError("busy", retry_safe=True), "fine"]

@@ -33,8 +33,8 @@ STATES = dict(
     )
 )
 OF_BARRIERS = [state for state in STATES.values() if state != "recording"]
-PLAIN = ["building_context", "calling_llm", "retrying_llm", "waiting_for_tools", "probing", "draining"]
-FILTERS = ["filtering_input", "output_filtering"]
+PLAIN = ["calling_llm", "retrying_llm", "waiting_for_tools", "probing", "draining"]
+FILTERS = ["filtering_input", "building_context", "output_filtering"]
 
 
 @attrs.frozen
