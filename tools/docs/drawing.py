@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import attrs
 
 from pawl.tools.compiler.emit_svg import CannotDraw
+from pawl.tools.docs.text import shown
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _SHAPES = frozenset({"g", "path", "polygon", "polyline", "ellipse", "text"})
@@ -61,7 +62,7 @@ def _element(element: ET.Element, links: Mapping[str, tuple[str, str]]) -> str:
     kept = "".join(f' {key}="{_text(element.attrib[key])}"' for key in _KEPT if key in element.attrib)
     link = links.get(element.get("id", ""))
     ours = f' id="{_text(element.attrib["id"])}"' if link is not None else ""
-    inner = _text(element.text or "") if name == "text" else "".join(_element(child, links) for child in element)
+    inner = html.escape(element.text or "") if name == "text" else "".join(_element(child, links) for child in element)
     if link is None or not link[0]:
         title = f"<title>{_text(link[1])}</title>" if link is not None else ""
         return f"<{name}{ours}{kept}>{title}{inner}</{name}>"
@@ -69,4 +70,4 @@ def _element(element: ET.Element, links: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _text(text: str) -> str:
-    return html.escape(text)
+    return html.escape(shown(text))

@@ -8,13 +8,11 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import attrs
 import jinja2
-import markupsafe
 
 from pawl.tools.compiler.emit_dot import emit_dot
 from pawl.tools.compiler.emit_svg import emit_svg
@@ -23,11 +21,10 @@ from pawl.tools.compiler.picture import picture
 from pawl.tools.compiler.write import mark
 from pawl.tools.docs.anchors import anchors
 from pawl.tools.docs.drawing import inline
+from pawl.tools.docs.text import broken, shown
 from pawl.tools.docs.view import KINDS, MachineView, Viewer, links
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_LEFT_OUT = "\t\n"
-_ENDS = re.compile(r"(?<=\w)[_.](?=\w)")
 
 
 @attrs.frozen
@@ -58,17 +55,6 @@ def page(models: Sequence[MachineModel], sources: Mapping[str, str], title: str)
             allowed=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
-
-
-def shown(text: object) -> str:
-    """`text` with what has no look of its own, or turns the text around, as escapes."""
-    return "".join(c if c in _LEFT_OUT or c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
-
-
-def broken(text: object) -> markupsafe.Markup:
-    """A name that may be broken where its words end, when there is no room."""
-    escaped = markupsafe.escape(shown(text))
-    return markupsafe.Markup(_ENDS.sub(r"\g<0><wbr>", escaped))
 
 
 def _machine(model: MachineModel, files: Mapping[str, str]) -> MachineView:
