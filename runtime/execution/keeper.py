@@ -116,6 +116,7 @@ class Keeper:
         self._timers: dict[str, dict[tuple[str | None, str], Cancellable]] = {}
         self._deadlines = Deadlines(environment, self._poster)
         self._workshop = Workshop(environment, deps)
+        self.counters.gauges["tools_queued"] = lambda: self._workshop.queued
         self._preparation = Preparation(environment, store, deps)
 
     def live(self, execution_id: str) -> Live | None:

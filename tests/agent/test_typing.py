@@ -10,7 +10,9 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 SNIPPET = """
 import asyncio
-from typing import Any, assert_type
+from typing import Annotated, Any, assert_type
+import attrs
+from pawl import Block, FilterQuery, Rate, Secret
 from pawl.runtime.agent.approval import ApprovalQuery, PolicyAnswer
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.definition import Agent
@@ -31,6 +33,26 @@ async def later(query: ApprovalQuery) -> bool:
 async def optional(ctx: ToolContext) -> int:
     return ctx.attempt
 
+@attrs.frozen
+class Deps:
+    url: str
+
+@tool(max_concurrent=2, rate=Rate(10, per=60.0), redact=["card"], result_filter=lambda text: text.upper())
+def typed(card: Annotated[str, Secret], ctx: ToolContext[Deps]) -> str:
+    return assert_type(ctx.deps, Deps).url
+
+def with_deps(query: ApprovalQuery, ctx: ToolContext[Deps]) -> bool:
+    return assert_type(ctx.deps.url, str) == ""
+
+def screen(text: str, query: FilterQuery) -> str | Block:
+    return Block("no") if query.tool == "bare" else text
+
+def untyped(ctx: ToolContext) -> Any:
+    return ctx.deps.whatever
+
+assert_type(ToolContext(deps=Deps("x")), ToolContext[Deps])
+assert_type(typed("4111", ToolContext(deps=Deps("x"))), str)
+tool(len, name="size", approval=with_deps, result_filter=screen, rate="10/s")
 assert_type(bare("7"), str)
 assert_type(bare(order_id="7", cents=5), str)
 assert_type(asyncio.run(optional(ToolContext())), int)
@@ -46,6 +68,10 @@ assert_type(agent.tools, tuple[Tool[..., Any], ...])
 assert_type(agent.tool("bare"), Tool[..., Any] | None)
 
 bare(7)  # WRONG
+typed("4111", ToolContext(deps=5))  # WRONG
+tool(rate=5)  # WRONG
+tool(max_concurrent="2")  # WRONG
+tool(result_filter=5)  # WRONG
 bare("7", euros=5)  # WRONG
 coroutine = optional()  # WRONG
 tool(approval="maybe")  # WRONG
