@@ -10,6 +10,7 @@ from pawl.runtime.agent.callback import Callback, callback_of, callbacks_of
 from pawl.runtime.agent.context_policy import Counts, check_policy, counts_of
 from pawl.runtime.agent.hooks import Hooked
 from pawl.runtime.agent.knowledge import Segment, joined, segments_of
+from pawl.runtime.llm.port import ToolSpec
 from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.errors import InvalidArguments
 
@@ -33,6 +34,16 @@ class Callbacks:
     select: Callback | None
     counts: Counts | None
     prepares: bool
+    _tools: dict[tuple[str, ...], str] = attrs.field(factory=dict, repr=False)
+
+    def tools(self, specs: tuple[ToolSpec, ...]) -> str:
+        """Tools as text, much as a provider would send them: what is counted of them."""
+        names = tuple(spec.name for spec in specs)
+        text = self._tools.get(names)
+        if text is None:
+            shown = [{"name": one.name, "description": one.description, "parameters": one.parameters} for one in specs]
+            text = self._tools[names] = canonical(shown) if shown else ""
+        return text
 
 
 def callbacks(agent: Agent[Any]) -> Callbacks:
@@ -65,9 +76,3 @@ def _select(policy: object, where: str) -> Callback | None:
         return None
     asked = callback_of(getattr(policy, "select", None), "context policy", f"{where}: context", 1, 1)
     return attrs.evolve(asked, where=f"context policy '{type(policy).__name__}'")
-
-
-def shown_tools(specs: tuple[Any, ...]) -> str:
-    """Tools as text, as a provider would send them: what is counted of them."""
-    shown = [{"name": one.name, "description": one.description, "parameters": one.parameters} for one in specs]
-    return canonical(shown) if shown else ""

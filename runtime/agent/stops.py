@@ -94,7 +94,8 @@ class Stops(Facts):
         if self.blocked is not None:
             return Ending("blocked", error=self.blocked)
         if self.rejection is not None:
-            return Ending("rejected", output=self._said(), error=ErrorInfo("Rejected", self.rejection))
+            said = "" if self.agent.output_filters else self._said()  # it never came to the filters
+            return Ending("rejected", output=said, error=ErrorInfo("Rejected", self.rejection))
         return Ending("completed", output=self.output or "")
 
     def _said(self) -> str:

@@ -16,7 +16,6 @@ import attrs
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.assembly import Assembly, offered, stored
 from pawl.runtime.agent.callback import Callback, Raised
-from pawl.runtime.agent.callbacks import shown_tools
 from pawl.runtime.agent.context_policy import ContextPolicy, ContextQuery, Units, chosen, is_budget, ranges
 from pawl.runtime.agent.effects import FilterText, PrepareRequest
 from pawl.runtime.agent.facts import error_info
@@ -278,7 +277,8 @@ class _Request:
     def counted(self, counts: Any) -> int:
         """Tokens of what is in the request whatever a policy says."""
         schema = self._agent.output.schema
-        texts = (joined(tuple(self.told)), shown_tools(self.offers()), canonical(schema.schema) if schema else "")
+        tools = self._agent.callbacks.tools(self.offers())
+        texts = (joined(tuple(self.told)), tools, canonical(schema.schema) if schema else "")
         extra = sum(map(counts.of, (*self._before, *self._after)))
         return int(extra + sum(counts(text) for text in texts if text))
 

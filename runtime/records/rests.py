@@ -50,7 +50,9 @@ class Completed(_Ended, Generic[T_co]):
 
 @attrs.frozen(kw_only=True)
 class Rejected(_Ended):
-    """A person or a policy said no, and the agent ends on that; `output` is what it had said so far."""
+    """A person or a policy said no, and the agent ends on that. `output` is what it had said so far; empty where the
+    agent has output filters, which never saw it.
+    """
 
     output: str
     reason: str

@@ -25,7 +25,6 @@ from pawl import (
     scripted,
     tool,
 )
-from pawl.runtime.agent.callbacks import shown_tools
 from pawl.runtime.agent.hooks import not_valid
 from pawl.runtime.records.journal import MESSAGE_KINDS
 from pawl.runtime.simulation.world import World
@@ -47,7 +46,7 @@ def reader(*script: Any, policy: Any, **options: Any) -> Agent:
 
 def fixed(agent: Agent) -> int:
     """What of a request never leaves besides the conversation, in characters."""
-    return len(shown_tools(agent.specs)) + len(agent.callbacks.told or "")
+    return len(agent.callbacks.tools(agent.specs)) + len(agent.callbacks.told or "")
 
 
 def budget(room: int, **options: Any) -> ContextPolicy:

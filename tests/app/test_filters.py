@@ -19,10 +19,15 @@ from pawl import (
     Failed,
     FilterQuery,
     InvalidArguments,
+    Rejected,
     Rest,
     Runtime,
+    Suspended,
+    call,
+    calls,
     scripted,
     sync,
+    tool,
 )
 from pawl.runtime.execution.preparation import Preparation
 from pawl.runtime.records.journal import JournalKind, JournalRecord
@@ -346,6 +351,24 @@ def test_filters_of_typed_output_see_valid_text_and_must_leave_it_valid() -> Non
         assert isinstance(rest, Failed)
         assert rest.error.type == "InvalidOutput"
         assert rest.error.message.startswith("output filters: their text is not of the output type")
+
+
+def test_what_a_rejected_run_had_said_is_not_given_out_past_its_filters() -> None:
+    @tool(approval=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    for filters, output in (([], "the secret is 7"), ([loud], "")):
+        said = calls(call("pay"), text="the secret is 7")
+        agent = Agent(name="a", model=scripted([said]), tools=[pay], output_filters=filters)
+        with World(agent) as world:
+            process = world.open()
+            rest = process.do(process.runtime.run(agent, "go"))
+            assert isinstance(rest, Suspended)
+            rest = process.do(process.runtime.decide(rest.request.id, approve=False))
+            assert isinstance(rest, Rejected)
+            assert rest.output == output
 
 
 def test_an_agent_without_any_of_it_starts_no_work_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
