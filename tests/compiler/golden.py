@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pawl.tools.compiler.compile import compile_text
+from pawl.tools.compiler.compile import compile_files
 from pawl.tools.compiler.model import MachineModel
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "generated"
@@ -12,8 +12,8 @@ CASES = sorted(folder.name for folder in GOLDEN.iterdir() if folder.is_dir())
 
 
 def model_of(case: str) -> MachineModel:
-    """The model of a case's spec, which has no error; its file is called `spec.yaml`, wherever the checkout is."""
-    compiled = compile_text((GOLDEN / case / "spec.yaml").read_text(encoding="utf-8"))
+    """The model of a case's spec, which has no error; nothing that is made of it depends on where the checkout is."""
+    compiled = compile_files([GOLDEN / case / "spec.yaml"])
     assert not compiled.errors, "\n".join(map(str, compiled.errors))
     (model,) = compiled.machines
     return model

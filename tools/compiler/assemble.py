@@ -239,7 +239,7 @@ def _action_docs(scope: Scope) -> dict[str, str]:
 def _listed(spec: Spec, kind: str) -> dict[str, MethodSpec]:
     """What the machine and its fragments say about their guards, actions or delays; the machine has the last word."""
     found: dict[str, MethodSpec] = {}
-    for part in (*reversed(spec.fragments), spec):
+    for _, part in reversed(spec.parts()):
         found |= {name: method for name, method in (getattr(part, kind) or {}).items() if method.doc is not None}
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
@@ -48,9 +48,9 @@ def compile_text(text: str, file: str = "spec.yaml") -> Compiled:
     return compile_documents([load_text(text, file)])
 
 
-def compile_documents(documents: Sequence[Document], read: Callable[[Path], Document] = load) -> Compiled:
-    """Compile documents that were read already; `read` reads those that they include."""
-    library = Library(documents, read)
+def compile_documents(documents: Sequence[Document]) -> Compiled:
+    """Compile documents that were read already; what they include is read from beside them."""
+    library = Library(documents)
     findings: list[Finding] = []
     specs: list[tuple[Spec, bool]] = []
     refused: set[str] = set()

@@ -69,9 +69,16 @@ class _Composer:
             barriers=frame.barriers(barriers) if barriers is not None else None,
             error=frame.state(spec.error) if spec.error is not None else None,
             unhandled=merged(self.parts, self.groups),
-            fragments=tuple({id(part): part for part, _ in self.parts if isinstance(part, Fragment)}.values()),
+            fragments=self._fragments(),
             prefixes=self.prefixes,
         )
+
+    def _fragments(self) -> dict[Position, Fragment]:
+        first: dict[int, tuple[Position, Fragment]] = {}
+        for part, frame in self.parts:
+            if isinstance(part, Fragment) and frame.via is not None:
+                first.setdefault(id(part), (frame.via, part))
+        return dict(first.values())
 
     def _part(self, part: Part, frame: Frame, fragments: dict[str, Included]) -> None:
         """Everything that is written in one file, and then what it uses, in order."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path, PurePath, PureWindowsPath
 
 import attrs
 
 from pawl.tools.compiler.findings import Finding, Severity, quoted, suggest
+from pawl.tools.compiler.load import load
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.nodes import Document
 from pawl.tools.compiler.spec import File, Fragment, Part, Spec
@@ -48,8 +49,7 @@ class _File:
 class Library:
     """The files of one run, each read once. `findings` grows by what is wrong with includes and included files."""
 
-    def __init__(self, documents: Iterable[Document], read: Callable[[Path], Document]) -> None:
-        self._read = read
+    def __init__(self, documents: Iterable[Document]) -> None:
         self._files: dict[Path, _File] = {}
         self.findings: list[Finding] = []
         self.read: dict[str, None] = {}
@@ -115,7 +115,7 @@ class Library:
 
     def _load(self, path: Path, place: Path) -> _File:
         if place not in self._files:
-            self._files[place] = self._structured(self._read(path))
+            self._files[place] = self._structured(load(path))
             self.findings += self._files[place].findings
         found = self._files[place]
         self.read.setdefault(found.part.file if found.part is not None else str(path))

@@ -305,8 +305,8 @@ class Spec:
     )
     unhandled: UnhandledSpec | None = attrs.field(default=None, metadata=says("What an event without a row means."))
     checks: dict[str, CheckSpec] = attrs.field(factory=dict, metadata=says("How much the W rules weigh here."))
-    fragments: tuple[Fragment, ...] = attrs.field(default=(), metadata=MADE)
-    """Every fragment that is in it, once."""
+    fragments: dict[Position, Fragment] = attrs.field(factory=dict, metadata=MADE)
+    """Place of its first use to the fragment, for every fragment that is in it."""
     prefixes: dict[Position, str] = attrs.field(factory=dict, metadata=MADE)
     """Place of a use (`via` of whatever it brought) to the prefix that its states have in the whole, or ''."""
 
@@ -315,9 +315,9 @@ class Spec:
         """The file as the caller named it."""
         return self.at.file
 
-    def parts(self) -> tuple[Part, ...]:
-        """The files that it is made of: its own, and those of its fragments."""
-        return (self, *self.fragments)
+    def parts(self) -> tuple[tuple[Position | None, Part], ...]:
+        """The files that it is made of, its own and those of its fragments, each with where it is used first."""
+        return ((None, self), *self.fragments.items())
 
     def barrier_states(self) -> tuple[StateSpec, ...]:
         """The states that declare a barrier, in file order."""

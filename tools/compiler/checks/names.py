@@ -6,12 +6,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
+import attrs
+
 from pawl.tools.compiler.checks import mentions
 from pawl.tools.compiler.checks.subject import Found, Subject
 from pawl.tools.compiler.findings import line_of, quoted
+from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.names import LONGEST, folded, is_group_name, is_name, reserved
 from pawl.tools.compiler.scope import EVERY
-from pawl.tools.compiler.spec import Name, Names, Spec
+from pawl.tools.compiler.spec import Fragment, Name, Names, Spec
 
 
 def duplicate(subject: Subject) -> Found:
@@ -149,12 +152,18 @@ def _all_names(spec: Spec) -> Iterator[tuple[Callable[[str], bool], Name]]:
     for row in spec.transitions:
         yield from ((_is_source, name) for name in row.source)
         yield from ((is_mention, name) for name in ((row.target,) if row.target is not None else ()))
-    for part in spec.parts():
-        yield from ((is_name, use.prefix) for use in part.use if use.prefix is not None)
-    for fragment in spec.fragments:
-        yield (is_name, fragment.fragment)
-        yield from ((is_group_name, asked.name) for asked in (*fragment.exits.values(), *fragment.parameters.values()))
+    for via, part in spec.parts():
+        yield from ((is_name, _used(use.prefix, via)) for use in part.use if use.prefix is not None)
+        if isinstance(part, Fragment):
+            yield (is_name, _used(part.fragment, via))
+            asked = (*part.exits.values(), *part.parameters.values())
+            yield from ((is_group_name, _used(each.name, via)) for each in asked)
     yield from ((_is_behind, state.behind) for state in spec.states.values() if state.behind is not None)
+
+
+def _used(name: Name, via: Position | None) -> Name:
+    """A name in a file that is used at `via`."""
+    return attrs.evolve(name, at=attrs.evolve(name.at, via=via))
 
 
 def _lists(spec: Spec) -> Iterator[Names]:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import attrs
+
 from pawl.tools.compiler.checks import mentions
 from pawl.tools.compiler.checks.names import is_mention
 from pawl.tools.compiler.checks.subject import Found, Subject
@@ -61,7 +63,7 @@ def undeclared(subject: Subject) -> Found:
         if declared is None:
             continue
         known = {*declared, *(name for name, other in scope.brought.items() if other == kind)}
-        known |= {name for fragment in spec.fragments for name in getattr(fragment, f"{kind}s") or {}}
+        known |= {name for fragment in spec.fragments.values() for name in getattr(fragment, f"{kind}s") or {}}
         for name in used:
             if name.text not in known and is_mention(name.text):
                 advice = suggest(name.text, known, f"add it to `{kind}s`")
@@ -70,14 +72,14 @@ def undeclared(subject: Subject) -> Found:
 
 def _unlisted(subject: Subject) -> Found:
     """In a fragment that lists its guards, actions or delays: one that is used there and not in the list."""
-    for fragment in subject.spec.fragments:
+    for via, fragment in subject.spec.fragments.items():
         for kind, used, declared in _methods(fragment):
             brought = {name for name, other in subject.scope.brought.items() if other == kind}
             known = {*(declared or {}), *fragment.parameters, *brought}
             for name in used:
                 if declared is not None and name.text not in known and is_mention(name.text):
                     advice = suggest(name.text, known, f"add it to `{kind}s`, or to `parameters`")
-                    yield name.at, f"unknown {kind} {quoted(name.text)}; {advice}"
+                    yield attrs.evolve(name.at, via=via), f"unknown {kind} {quoted(name.text)}; {advice}"
 
 
 def unused(subject: Subject) -> Found:
@@ -104,23 +106,27 @@ def unused(subject: Subject) -> Found:
 
 def _unused_parts(spec: Spec) -> Found:
     """Includes of which nothing is used, and what fragments ask or list for nothing."""
-    files = {fragment.fragment.text: fragment.file for fragment in spec.fragments}
-    for part in spec.parts():
-        used = {files.get(use.fragment.text) for use in part.use}
+    files: dict[str, set[str]] = {}
+    for fragment in spec.fragments.values():
+        files.setdefault(fragment.fragment.text, set()).add(os.path.realpath(fragment.file))
+    for via, part in spec.parts():
+        used = {file for use in part.use for file in files.get(use.fragment.text, ())}
         for file in part.include:
-            path = os.path.normpath(Path(part.file).parent / file.text)
-            if not any(each is not None and os.path.normpath(each) == path for each in used):
-                yield file.at, f"nothing of {quoted(file.text)} is used; add `use: FRAGMENT as PREFIX`, or remove it"
-    for fragment in spec.fragments:
+            if os.path.realpath(Path(part.file).parent / file.text) not in used:
+                message = f"nothing of {quoted(file.text)} is used; add `use: FRAGMENT as PREFIX`, or remove it"
+                yield attrs.evolve(file.at, via=via), message
+    for via, fragment in spec.fragments.items():
         words = set(mentions.words(fragment))
         for kind, table in (("exit", fragment.exits), ("parameter", fragment.parameters)):
             for asked in table.values():
                 if asked.name.text not in words:
-                    yield asked.name.at, f"the {kind} {quoted(asked.name.text)} is never used; use it or remove it"
+                    at = attrs.evolve(asked.name.at, via=via)
+                    yield at, f"the {kind} {quoted(asked.name.text)} is never used; use it or remove it"
         for kind, _, declared in _methods(fragment):
             for method in (declared or {}).values():
                 if method.name.text not in words:
-                    yield method.name.at, f"the {kind} {quoted(method.name.text)} is never used; use it or remove it"
+                    at = attrs.evolve(method.name.at, via=via)
+                    yield at, f"the {kind} {quoted(method.name.text)} is never used; use it or remove it"
 
 
 def _state(name: Name, scope: Scope, inner: bool, others: Iterable[str] = ()) -> Found:

@@ -1,0 +1,83 @@
+"""Specs of several files, compiled as they lie on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pawl.tools.compiler.compile import Compiled, compile_files
+from pawl.tools.compiler.model import MachineModel
+
+RETRY = """\
+pawl: 1
+fragment: retry
+exits: {done: It worked., failed: It did not.}
+parameters: {attempt: The action that tries.}
+states:
+  trying: {initial: true, enter: [attempt], after: {delay: patience, on: late}}
+  pausing: {after: {delay: pause, on: pause_over}}
+events: {worked: {}, late: {}, pause_over: {}}
+groups: {AWAY: [pausing]}
+transitions:
+  - {from: trying, on: worked, to: done}
+  - {from: trying, on: late, to: pausing, when: may_try_again}
+  - {from: trying, on: late, to: failed}
+  - {from: AWAY, on: pause_over, to: trying}
+unhandled: {stale: "*"}
+"""
+
+COURIER = """\
+pawl: 1
+machine: courier
+version: 1
+include: retry.yaml
+use:
+  - {fragment: retry, as: fetch, with: {done: send, failed: lost, attempt: ask_source}}
+  - {fragment: retry, as: send, with: {done: sent, failed: lost, attempt: ask_target}}
+states:
+  begin: {initial: true, auto: true}
+  sent: {final: true}
+  lost: {final: true}
+events: {cancel: {}}
+transitions:
+  - {from: begin, to: fetch}
+  - {from: [fetch, send.pausing], on: cancel, to: lost}
+  - {from: send.trying, on: cancel, to: send}
+"""
+
+
+def written(folder: Path, **files: str) -> list[Path]:
+    """The files, `__` in their names being folders; the paths of those that lie in `folder` itself."""
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return [folder / f"{name}.yaml" for name in files if "__" not in name]
+
+
+def compiled(folder: Path, **files: str) -> Compiled:
+    """All that is said about the files in `folder`."""
+    return compile_files(written(folder, **files))
+
+
+def model(folder: Path, **files: str) -> MachineModel:
+    """The one machine, without a finding."""
+    result = compiled(folder, **files)
+    assert result.findings == (), "\n".join(map(str, result.findings))
+    (machine,) = result.machines
+    return machine
+
+
+def said(folder: Path, **files: str) -> list[str]:
+    """`file:line RULE` of each finding."""
+    found = compiled(folder, **files).findings
+    return [f"{Path(f.position.file).name}:{f.position.line} {f.rule}" for f in found]
+
+
+def table(machine: MachineModel) -> list[str]:
+    """The rows, each as one word after the other."""
+    return [
+        " ".join(
+            [row.source, row.event or "-", *row.when, *(f"!{g}" for g in row.unless), "->", row.target or "-", *row.do]
+        )
+        for row in machine.rows
+    ]
