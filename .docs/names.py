@@ -33,6 +33,7 @@ _OTHERS = (
     "pawl.runtime.agent.hooks.HookQuery",
     "pawl.runtime.agent.hooks.RequestPatch",
     "pawl.runtime.agent.knowledge.InstructionQuery",
+    "pawl.runtime.agent.ledger.Ledger",
     "pawl.runtime.agent.rate.Limit",
     "pawl.runtime.app.events.EventStream",
     "pawl.runtime.execution.heart.Move",
@@ -62,7 +63,7 @@ _OTHERS = (
 
 OTHERS = tuple(full for full in _OTHERS if full.rpartition(".")[2] not in PUBLIC)
 
-MADE_FOR_YOU = ("AgentHandle", "EventStream", "Execution")
+MADE_FOR_YOU = ("AgentHandle", "ContextUnits", "EventStream", "Execution")
 """Classes whose objects come from a runtime: how they are made is nobody's business."""
 
 

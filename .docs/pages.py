@@ -36,9 +36,8 @@ def write(folder: Path) -> None:
     for source in sorted(Path(__file__).parent.glob("*.md")):
         shutil.copy(source, folder / source.name)
     _check_events(folder / "events.md")
-    pages = {"api.rst": api(), "errors.rst": errors(), "cli.rst": cli(), "sync.rst": sync(), "testing.rst": testing()}
-    for page, text in pages.items():
-        (folder / page).write_text(text, encoding="utf-8")
+    for page in (api, errors, cli, sync, testing, examples):
+        (folder / f"{page.__name__}.rst").write_text(page(), encoding="utf-8")
     _machines(folder / "machines")
 
 
@@ -193,6 +192,15 @@ def _title(text: str, line: str) -> str:
 
 def _indented(text: str) -> str:
     return "".join(f"   {line}\n" if line else "\n" for line in text.splitlines()) + "\n"
+
+
+def examples() -> str:
+    """The programs in `tools/examples`, whole."""
+    text = _title("Examples", "=") + "Programs that are in the package, and that the tests run.\n\n"
+    for path in sorted((ROOT / "tools" / "examples").glob("[!_]*.py")):
+        code = path.read_text(encoding="utf-8")
+        text += _title(f"pawl.tools.examples.{path.stem}", "-") + ".. code-block:: python\n\n" + _indented(code)
+    return text
 
 
 # the command ----------------------------------------------------------------------------------------------------------
