@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from pawl.runtime.llm.port import ModelRequest, Provider
 from pawl.runtime.records.errors import MalformedModelAnswer
 from pawl.runtime.records.messages import ModelAnswer
+
+_TURN: Final = 32
+"""Pieces after which the loop gets a turn: a provider may have many at hand, and others want to run as well."""
 
 
 def can_stream(provider: Provider) -> bool:
@@ -30,6 +35,8 @@ async def answer_in_pieces(provider: Provider, request: ModelRequest, piece: Cal
             piece(text)
         return answer
     given: Any = provider.stream(request)  # type: ignore[attr-defined]
+    if inspect.isawaitable(given):  # an `async def` that returns its iterator
+        given = await given
     if not isinstance(given, AsyncIterator):
         _malformed(provider, f"`stream` gave a {type(given).__name__}, not an asynchronous iterator")
     if not callable(getattr(given, "aclose", None)):
@@ -41,7 +48,11 @@ async def answer_in_pieces(provider: Provider, request: ModelRequest, piece: Cal
 
 async def _read(provider: Provider, given: AsyncIterator[object], piece: Callable[[str], object]) -> ModelAnswer:
     answer: ModelAnswer | None = None
+    count = 0
     async for item in given:
+        count += 1
+        if count % _TURN == 0:
+            await asyncio.sleep(0)
         if answer is not None:
             _malformed(provider, f"its stream goes on behind the answer, with a {type(item).__name__}")
         if isinstance(item, ModelAnswer):

@@ -78,7 +78,10 @@ class Event:
         return cls(kind, **{name: said[name] for name in _FIELDS if name != "kind" and name in said})
 
     def to_sse(self) -> str:
-        """As one server-sent event: `id` (for Last-Event-ID), `event` the kind, `data` the JSON object."""
+        """As one server-sent event: `id` (for Last-Event-ID), `event` the kind, `data` the JSON object.
+
+        In a browser, listeners for "error" also hear of lost connections: those come without data.
+        """
         lines = [f"event: {self.kind}", f"data: {json.dumps(self.to_dict())}"]  # ASCII, in one line
         return "\n".join([*([] if self.id is None else [f"id: {self.id}"]), *lines]) + "\n\n"
 

@@ -6,6 +6,8 @@ import gc
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pawl import Event, EventKind, RuntimeClosed
 from pawl.runtime.execution.streams import Buffer, Streams, Sync
@@ -188,3 +190,55 @@ def test_closing_reaches_who_follows_and_who_comes_later() -> None:
     streams.attach("x", late)
     assert one.error is late.error is error
     assert woken == [1]
+
+
+# any order of telling and taking ----------------------------------------------------------------------------
+
+STEPS = st.lists(st.sampled_from(["token", "one", "batch", "rest", "take"]), max_size=120)
+
+
+@given(steps=STEPS, limit=st.integers(1, 6))
+def test_whatever_the_order_every_record_comes_once_and_every_token_comes_or_is_counted(
+    steps: list[str], limit: int
+) -> None:
+    buffer = Buffer(limit, through_rests=True)
+    journal: list[tuple[Event, ...]] = []
+    got: list[int] = []
+    tokens: list[str] = []
+    told = missing = 0
+
+    def take() -> bool:
+        nonlocal missing
+        item, missed = buffer.take()
+        missing += missed
+        match item:
+            case None:
+                return False
+            case Sync(upto):
+                place = got[-1] if got else 0
+                got.extend(group[0].cursor or 0 for group in journal if place < (group[0].cursor or 0) <= upto)
+            case (first, *_) if first.cursor is None:
+                tokens.append(first.data["text"])
+            case (first, *_) if first.cursor > (got[-1] if got else 0):
+                got.append(first.cursor)
+        return True
+
+    for step in steps:
+        match step:
+            case "token":
+                told += 1
+                buffer.tell(token(str(told)))
+            case "one" | "batch":
+                journal.append(durable(len(journal) + 1, 1 if step == "one" else 3))
+                buffer.tell(journal[-1])
+            case "rest":
+                buffer.sync(len(journal), REST)
+            case _:
+                take()
+        assert len(buffer) <= limit
+    while take():
+        pass
+    assert got == [group[0].cursor for group in journal]
+    assert tokens == sorted(tokens, key=int)
+    assert len(tokens) + missing == told
+    assert buffer.dropped == missing

@@ -99,6 +99,34 @@ def test_a_stream_that_is_none_is_malformed(wrong: Callable[[ModelRequest], Any]
         ask(provider)
 
 
+def test_a_coroutine_that_gives_the_iterator_will_do() -> None:
+    streaming, provider = Streaming("a", ModelAnswer("a")), Whole()
+
+    async def stream(request: ModelRequest) -> AsyncIterator[Any]:
+        return streaming.stream(request)
+
+    provider.stream = stream  # type: ignore[attr-defined]
+    assert ask(provider) == (ModelAnswer("a"), ["a"])
+
+
+def test_a_provider_that_has_everything_at_hand_lets_others_run() -> None:
+    async def run() -> int:
+        pieces: list[str] = []
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while len(pieces) < 1000:
+                turns += 1
+                await asyncio.sleep(0)
+
+        provider = Streaming(*["x"] * 1000, ModelAnswer("x" * 1000))
+        await asyncio.gather(others(), answer_in_pieces(provider, REQUEST, pieces.append))
+        return turns
+
+    assert asyncio.run(run()) > 20
+
+
 def test_an_iterator_without_aclose_will_do() -> None:
     class Plain:
         def __init__(self) -> None:
