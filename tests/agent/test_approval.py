@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pawl.runtime.agent.approval import Approval, ApprovalQuery, Authorization, approval_of
+from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.probe import Found, read_probe
 from pawl.runtime.records.errors import InvalidArguments
 
@@ -163,3 +164,53 @@ def test_a_query_holds_values_that_a_policy_cannot_change() -> None:
 )
 def test_a_probe_that_says_anything_else_knows_nothing(answer: object, read: object) -> None:
     assert read_probe(answer) == read
+
+
+# what a policy is offered -----------------------------------------------------------------------------------------
+
+
+def with_context(query: ApprovalQuery, ctx: ToolContext[str]) -> str:
+    return "reject" if ctx.deps == "read only" else "allow"
+
+
+def with_default(query: ApprovalQuery, limit: int = 5) -> bool:
+    return limit != 5
+
+
+def test_a_policy_with_a_second_parameter_is_given_the_context() -> None:
+    made = approval_of(with_context, "tool x")
+    assert made.ask(QUERY, ToolContext(deps="read only")) == Authorization("reject")
+    assert made.ask(QUERY, ToolContext()) == Authorization("allow")
+    assert made.ask(QUERY) == Authorization("allow")
+    assert asyncio.run(made.ask_async(QUERY, ToolContext(deps="read only"))) == Authorization("reject")
+
+
+def test_a_parameter_with_a_default_is_the_policy_s_own() -> None:
+    assert approval_of(with_default, "tool x").ask(QUERY, ToolContext(deps="read only")) == Authorization("allow")
+
+
+@pytest.mark.parametrize(
+    ("policy", "says"), [(lambda: True, "takes none"), (lambda a, b, c: True, "takes 3 arguments")]
+)
+def test_a_policy_that_cannot_be_called_so_is_refused(policy: Any, says: str) -> None:
+    with pytest.raises(InvalidArguments) as caught:
+        approval_of(policy, "tool x")
+    assert says in str(caught.value)
+    assert "tool x" in str(caught.value)
+
+
+def test_a_policy_whose_error_cannot_be_shown_leaves_it_to_a_person() -> None:
+    class Hostile(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no str")
+
+    def policy(query: ApprovalQuery) -> bool:
+        raise Hostile
+
+    said = approval_of(policy, "tool x").ask(QUERY)
+    assert said.permission == "ask"
+    assert "the approval policy failed: Hostile: its text cannot be shown" in said.reason
+
+
+def test_arguments_are_not_in_the_query_s_own_text() -> None:
+    assert "500" not in repr(QUERY)

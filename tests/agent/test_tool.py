@@ -222,6 +222,42 @@ def test_a_context_imported_for_type_checkers_only_is_found() -> None:
     assert list(eval("tool(look)", {"tool": tool, "look": look}).spec.parameters["properties"]) == ["a"]
 
 
+@pytest.mark.parametrize(
+    "annotation",
+    ["ToolContext[Deps]", "pawl.ToolContext[Deps]", "ToolContext[Deps] | None", "ToolContext[dict[str, Deps]]"],
+)
+def test_a_context_whose_deps_only_type_checkers_know_is_found(annotation: str) -> None:
+    def look(ctx, a):  # type: ignore[no-untyped-def]
+        return a
+
+    look.__annotations__ = {"ctx": annotation, "a": "int"}
+    made = tool(look)
+    assert list(made.spec.parameters["properties"]) == ["a"]
+    assert made.parameters.context == "ctx"
+
+
+def test_a_context_with_the_type_of_its_deps_is_found() -> None:
+    @tool
+    def look(a: int, ctx: ToolContext[dict[str, str]]) -> str:
+        return ctx.deps["x"]
+
+    assert list(look.spec.parameters["properties"]) == ["a"]
+    assert look(**look.bind({"a": 1}, ToolContext(deps={"x": "y"}))) == "y"
+
+
+def test_a_probe_with_a_second_parameter_is_given_the_context() -> None:
+    def by_key(key: str) -> str:
+        return "absent"
+
+    def with_context(key: str, ctx: ToolContext) -> str:
+        return "absent"
+
+    for probe, wants in ((by_key, 1), (with_context, 2)):
+        assert tool(recovery="probe", probe=probe)(weigh_nothing).probe_wants == wants
+    with pytest.raises(InvalidArguments, match="tool weigh_nothing: probe: '<lambda>' takes none"):
+        tool(recovery="probe", probe=lambda: "absent")(weigh_nothing)
+
+
 def test_the_return_type_need_not_be_known() -> None:
     @tool
     def price(a: int) -> Decimal:

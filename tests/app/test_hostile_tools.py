@@ -18,6 +18,7 @@ from pawl import (
     Cancelled,
     Completed,
     Failed,
+    Found,
     Runtime,
     Suspended,
     ToolContext,
@@ -26,6 +27,7 @@ from pawl import (
     scripted,
     tool,
 )
+from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.world import World
 
 # what is raised ---------------------------------------------------------------------------------------------------
@@ -353,6 +355,30 @@ def test_a_policy_and_a_probe_find_the_deps_too() -> None:
     for one in (policy, async_policy):
         with_runtime(agent(tool(name="body", approval=one)(body)))  # type: ignore[arg-type]  # says str
     assert [(type(deps), call_id) for deps, call_id in seen] == [(Deps, "c1")] * 2
+
+
+@pytest.mark.parametrize("asynchronous", [True, False], ids=["async", "blocking"])
+def test_a_probe_finds_the_deps_and_the_call_that_it_is_about(asynchronous: bool) -> None:
+    def probe(key: str, ctx: ToolContext[dict[str, str]]) -> Found:
+        assert ctx.idempotency_key == key
+        return Found(f"{ctx.deps['where']}: {ctx.tool_call_id}, attempt {ctx.attempt}")
+
+    async def async_probe(key: str, ctx: ToolContext[dict[str, str]]) -> Found:
+        return probe(key, ctx)
+
+    @tool(name="body", recovery="probe", probe=async_probe if asynchronous else probe)
+    def body() -> str:
+        return "lost"
+
+    one = agent(body)
+    with World(one, faults=[Fault("tool:body#1", "crash_during_effect")]) as world:
+        first = world.open(deps={"where": "first"})
+        execution = first.do(first.runtime.start(one, "go"))
+        world.settle()
+        second = world.open(deps={"where": "second"})
+        assert isinstance(second.do(second.do(second.runtime.execution(execution.id)).terminal()), Completed)
+        (told,) = [message.text for message in world.witness.requests[-1].messages if message.role == "tool"]
+        assert told == "second: c1, attempt 1"
 
 
 def test_a_tool_that_takes_its_time_does_not_keep_the_loop() -> None:
