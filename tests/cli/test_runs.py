@@ -154,7 +154,7 @@ def test_the_json_of_show_has_all_that_is_on_disk(shell: Shell) -> None:
     assert said["rest"]["undecided"] == ["c2", "c3"]
     assert [entry["revision"] for entry in said["journal"]] == [0, 1, 2, 2, 2]
     assert [row["tool_call_id"] for row in said["tools"]] == ["c1", "c2", "c3"]
-    assert said["usage"] == {"input": 30, "output": 12, "answers": 1, "lost": 0}
+    assert said["usage"] == {"input": 30, "output": 12, "answers": 1, "lost": 0, "model_calls": 1, "tool_calls": 3}
 
 
 def test_what_is_open_is_listed_and_what_has_ended_is_not(shell: Shell) -> None:

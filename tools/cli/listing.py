@@ -14,6 +14,7 @@ from pawl.runtime.store.port import Store, Transaction
 from pawl.tools.cli.output import as_json, err, out
 from pawl.tools.cli.record import holder, state
 from pawl.tools.cli.stores import opened
+from pawl.tools.cli.timing import short
 from pawl.tools.cli.words import excerpt, span
 
 _PAGE = 500
@@ -81,7 +82,7 @@ def _cells(line: _Line, now: float) -> tuple[str, ...]:
     return (
         record.execution_id,
         excerpt(record.agent_id, 24),
-        line.state,
+        line.state + short(record, now),
         str(record.revision),
         age,
         excerpt(line.input, 48),
@@ -101,6 +102,9 @@ def _as_data(line: _Line) -> dict[str, Any]:
         "revision": record.revision,
         "awaiting": line.awaiting,
         "request_id": record.request.id if record.request is not None else None,
+        "expires_at": record.request.expires_at if record.request is not None else None,
+        "deadline": record.deadline,
+        "time_left": record.time_left,
         "start_id": record.start_id,
         "created_at": record.created_at,
         "updated_at": record.updated_at,

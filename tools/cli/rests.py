@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Iterator
 from typing import Any, Final, assert_never
 
@@ -20,6 +21,7 @@ from pawl.runtime.records.rests import (
     Suspended,
     Unresolved,
 )
+from pawl.tools.cli.timing import expiry_words
 from pawl.tools.cli.words import compact, count, plain, printable
 
 AT_REST: Final = 3
@@ -94,6 +96,9 @@ def _suspended(rest: Suspended, ways: Ways) -> Iterator[tuple[str, str]]:
     of = "" if len(waiting) == len(rest.request.items) else f" of {len(rest.request.items)}"
     verb = "waits" if len(waiting) == 1 else "wait"
     yield f"suspended  {rest.execution_id}: {count(len(waiting), 'call')}{of} {verb} for a decision", "yellow"
+    expiry = expiry_words(rest.request, time.time())
+    if expiry is not None:
+        yield f"  {expiry}", ""
     for item in waiting:
         yield f"  {_item(item)}", "bold"
         one = () if len(rest.request.items) == 1 else ("--item", item.tool_call_id)

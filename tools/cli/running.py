@@ -39,6 +39,7 @@ class Wish:
     context: str | None
     trace: bool
     stream: bool = False
+    timeout: float | None = None
 
 
 def run(wish: Wish, db: str, json: bool) -> None:
@@ -50,17 +51,19 @@ def run(wish: Wish, db: str, json: bool) -> None:
     if wish.stream and json:
         raise Misuse("--stream prints text as it comes, and --json one object at the end; use one of them")
     teller = Teller(quiet=json, stream=wish.stream)
+    options: dict[str, Any] = {
+        "agent_id": wish.agent_id,
+        "id": wish.start_id,
+        "durable_context": context,
+        "timeout": wish.timeout,
+    }
 
     async def start(runtime: Runtime) -> Rest:
         if wish.stream:
-            stream = runtime.stream(
-                agent, text, agent_id=wish.agent_id, id=wish.start_id, durable_context=context, buffer=1
-            )
+            stream = runtime.stream(agent, text, **options, buffer=1)
             async with stream:  # the teller hears, in the order of all that it tells; the stream asks for tokens
                 return await follow(stream.execution)
-        return await follow(
-            await runtime.start(agent, text, agent_id=wish.agent_id, id=wish.start_id, durable_context=context)
-        )
+        return await follow(await runtime.start(agent, text, **options))
 
     async def follow(execution: Execution) -> Rest:
         started.append(execution.id)

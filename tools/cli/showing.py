@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from pawl.generated.agent_invocation import MACHINE
 from pawl.runtime.records.events import shown_call
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.tools import StoredTool
-from pawl.tools.cli import finding, rests
+from pawl.tools.cli import finding, rests, timing
 from pawl.tools.cli.history import Step, steps
 from pawl.tools.cli.output import as_json, err, out
 from pawl.tools.cli.record import Holder, Snapshot, snapshot
@@ -46,7 +47,8 @@ def lines(found: Snapshot, ways: Ways) -> Iterator[tuple[str, str]]:
     if found.context is not None:
         yield _fact("context", excerpt(compact(found.context)))
     usage = record.usage
-    calls = f"{count(record.iterations, 'model answer')}{f', {record.lost_calls} lost' if record.lost_calls else ''}"
+    lost = f", {record.lost_calls} lost" if record.lost_calls else ""
+    calls = f"{count(record.model_calls, 'model call')}, {count(record.iterations, 'answer')}{lost}"
     yield _fact("usage", f"{usage.input} + {usage.output} tokens, {calls}")
     yield "", ""
     yield "on disk", "bold"
@@ -71,6 +73,9 @@ def on_disk(found: Snapshot) -> Iterator[tuple[str, str]]:
     yield _fact("revision", str(record.revision))
     yield _fact("awaiting", found.awaiting or "nothing")
     yield _fact("owner", _owner(found))
+    deadline = timing.deadline_words(record, time.time()) if not found.ended else None
+    if deadline is not None:
+        yield _fact("deadline", deadline)
     if found.intent is not None:
         yield _fact("stop", f"{found.intent.reason} asked for at {moment(found.intent.at)}")
     foreign = (record.machine, record.spec_hash) != (MACHINE.name, MACHINE.spec_hash) and not found.ended
@@ -204,13 +209,21 @@ def as_data(found: Snapshot) -> dict[str, Any]:
         "input": found.input,
         "context": found.context,
         "state": found.state,
-        "usage": plain(record.usage) | {"answers": record.iterations, "lost": record.lost_calls},
+        "usage": plain(record.usage)
+        | {
+            "answers": record.iterations,
+            "lost": record.lost_calls,
+            "model_calls": record.model_calls,
+            "tool_calls": record.tool_calls,
+        },
         "on_disk": {
             "barrier": found.barrier,
             "status": record.status,
             "phase": record.phase,
             "revision": record.revision,
             "awaiting": found.awaiting,
+            "deadline": record.deadline,
+            "time_left": record.time_left,
             "owner": plain(found.lease) if found.lease is not None else None,
             "holder": found.holder,
             "fence": found.root.fence,
