@@ -1,381 +1,204 @@
-"""Tools with limits: calls wait for their turn, and whatever becomes of one, its slot is there for the next."""
+"""Usage limits: what a run may use, counted over retries, lost calls, late answers and processes."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
 from typing import Any
 
 import pytest
 
-from execution.programs import named, run, single_faults
 from pawl import (
     Agent,
-    Cancelled,
     Completed,
     Failed,
+    ModelAnswer,
     NeedsResolution,
-    Superseded,
-    ToolContext,
+    Suspended,
+    ToolCall,
+    Usage,
+    UsageLimits,
     call,
     calls,
     scripted,
     tool,
 )
-from pawl.runtime.agent.payloads import Stop
-from pawl.runtime.agent.tool_invocation import ToolInvocation
-from pawl.runtime.execution import heart
-from pawl.runtime.execution.keeper import Keeper
-from pawl.runtime.simulation.client import Client
 from pawl.runtime.simulation.faults import Fault
-from pawl.runtime.simulation.process import Process
 from pawl.runtime.simulation.world import World
-
-BEGAN: list[tuple[str, float]] = []
-
-
-@pytest.fixture(autouse=True)
-def nothing_began() -> None:
-    BEGAN.clear()
-
-
-def began(ctx: ToolContext) -> None:
-    BEGAN.append((ctx.tool_call_id, round(asyncio.get_running_loop().time(), 3)))
-
-
-@tool(max_concurrent=1)
-async def dig(seconds: float, ctx: ToolContext) -> str:
-    """One at a time."""
-    began(ctx)
-    await asyncio.sleep(seconds)
-    return f"dug {seconds}"
-
-
-@tool(max_concurrent=1, timeout=5)
-async def hurry(seconds: float, ctx: ToolContext) -> str:
-    """One at a time, and each has five seconds."""
-    began(ctx)
-    await asyncio.sleep(seconds)
-    return f"hurried {seconds}"
-
-
-@tool(max_concurrent=1)
-async def stubborn(seconds: float, ctx: ToolContext) -> str:
-    """Does not listen."""
-    began(ctx)
-    until = asyncio.get_running_loop().time() + seconds
-    while (left := until - asyncio.get_running_loop().time()) > 0:
-        try:
-            await asyncio.sleep(left)
-        except asyncio.CancelledError:
-            continue
-    return "done"
-
-
-@tool(max_concurrent=1)
-async def fail(ctx: ToolContext) -> str:
-    """Raises."""
-    began(ctx)
-    await asyncio.sleep(1)
-    raise LookupError("nothing there")
-
-
-@tool(rate="2/10s")
-async def knock(ctx: ToolContext) -> str:
-    """Not too often."""
-    began(ctx)
-    return "heard"
 
 
 @tool
-async def other(ctx: ToolContext) -> str:
-    """Without limits."""
-    began(ctx)
-    return "done"
-
-
-TOOLS = [dig, hurry, stubborn, fail, knock, other]
-
-
-def crew(*answers: Any, name: str = "crew", **options: Any) -> Agent:
-    return Agent(name=name, model=scripted([*answers, "all done"], record=False), tools=TOOLS, **options)
-
-
-def finished(world: World, agent: Agent) -> Any:
-    process = world.open()
-    return process.do(process.runtime.run(agent, "go"))
-
-
-def started(world: World, agent: Agent) -> tuple[Process, Any]:
-    process = world.open()
-    execution = process.do(process.runtime.start(agent, "go"))
-    world.settle()
-    return process, execution
-
-
-def statuses(world: World, execution_id: str) -> dict[str, str]:
-    return {row.tool_call_id: str(row.status) for row in world.rows(execution_id)}
-
-
-def free(process: Process) -> bool:
-    """Whether no slot is held or waited for."""
-    slots = process.runtime._keeper._workshop._slots
-    return not slots._queue_of and not slots.waiting
-
-
-# turns ------------------------------------------------------------------------------------------------------------
-
-
-def test_calls_of_one_answer_take_turns_and_others_do_not_wait_for_them() -> None:
-    agent = crew(calls(call("dig", seconds=3), call("dig", seconds=2), call("other"), call("dig", seconds=1)))
-    with World(agent) as world:
-        assert isinstance(finished(world, agent), Completed)
-        assert BEGAN == [("c3", 0), ("c1", 0), ("c2", 3), ("c4", 5)]
-        assert free(world.processes[0])
-
-
-def test_executions_take_turns_in_the_order_in_which_they_asked() -> None:
-    agents = [crew(calls(call("dig", seconds=1), call("dig", seconds=1)), name=f"crew{n}") for n in range(3)]
-    with World(*agents) as world:
-        process = world.open()
-        running = [process.begin(process.runtime.run(agent, "go")) for agent in agents]
-        for one in running:
-            assert isinstance(world.wait(one), Completed)
-        assert [at for _, at in BEGAN] == [0, 1, 2, 3, 4, 5]
-
-
-def test_a_rate_is_kept_over_all_executions() -> None:
-    agents = [crew(calls(call("knock"), call("knock")), name=f"crew{n}") for n in range(3)]
-    with World(*agents) as world:
-        process = world.open()
-        for one in [process.begin(process.runtime.run(agent, "go")) for agent in agents]:
-            assert isinstance(world.wait(one), Completed)
-        assert [at for _, at in BEGAN] == [0, 0, 10, 10, 20, 20]
-
-
-def test_the_timeout_begins_with_the_body_and_not_with_the_wait() -> None:
-    agent = crew(calls(call("hurry", seconds=4), call("hurry", seconds=4), call("hurry", seconds=6)))
-    with World(agent) as world:
-        assert isinstance(finished(world, agent), Completed)
-        assert BEGAN == [("c1", 0), ("c2", 4), ("c3", 8)]
-        said = [message.text for message in world.witness.requests[-1].messages if message.role == "tool"]
-        assert said == ["hurried 4.0", "hurried 4.0", "error: hurry took over 5 s"]
-
-
-def test_a_tool_without_limits_asks_for_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    effects: Counter[str] = Counter()
-    perform = Keeper._perform
-
-    def counted(self: Keeper, live: Any, effect: object) -> None:
-        effects[type(effect).__name__] += 1
-        perform(self, live, effect)
-
-    monkeypatch.setattr(Keeper, "_perform", counted)
-    agent = crew(calls(call("other"), call("dig", seconds=1)))
-    with World(agent) as world:
-        assert isinstance(finished(world, agent), Completed)
-    assert (effects["RunTool"], effects["RequestSlot"], effects["Withdraw"]) == (2, 1, 0)
-
-
-# whatever becomes of it, the slot is there for the next -------------------------------------------------------------
-
-
-def test_a_body_that_raises_gives_its_slot_back() -> None:
-    agent = crew(calls(call("fail"), call("fail")))
-    with World(agent) as world:
-        assert isinstance(finished(world, agent), Completed)
-        assert BEGAN == [("c1", 0), ("c2", 1)]
-        assert free(world.processes[0])
-
-
-def test_a_body_that_does_not_listen_keeps_its_slot_to_its_physical_end() -> None:
-    first, second = crew(call("stubborn", seconds=20), name="a"), crew(call("stubborn", seconds=1), name="b")
-    with World(first, second) as world:
-        process, execution = started(world, first)
-        waiting = process.begin(process.runtime.run(second, "go"))
-        world.advance(2)
-        process.do(process.runtime.cancel(execution.id))
-        assert isinstance(world.wait(waiting), Completed)
-        assert isinstance(process.do(execution.terminal()), Cancelled)
-        assert BEGAN == [("c1", 0), ("c1", 20)]
-        assert free(process)
-
-
-def test_a_call_that_is_cancelled_while_it_waits_never_runs_and_is_recorded() -> None:
-    agent = crew(calls(call("dig", seconds=10), call("dig", seconds=1)))
-    later = crew(call("dig", seconds=1), name="later")
-    with World(agent, later) as world:
-        process, execution = started(world, agent)
-        waiting = process.begin(process.runtime.run(later, "go"))
-        world.advance(1)
-        process.do(process.runtime.cancel(execution.id))
-        assert isinstance(process.do(execution.terminal()), Cancelled)
-        assert statuses(world, execution.id) == {"c1": "cancelled", "c2": "cancelled"}
-        assert isinstance(world.wait(waiting), Completed)
-        assert BEGAN == [("c1", 0), ("c1", 1)]
-        assert free(process)
-
-
-@pytest.mark.parametrize("stop", ["cancel", "deadline"])
-def test_a_run_that_is_stopped_while_all_its_calls_wait_ends_without_them(stop: str) -> None:
-    holder = crew(call("dig", seconds=100), name="holder")
-    agent = crew(calls(call("dig", seconds=1), call("dig", seconds=2)), run_timeout=5 if stop == "deadline" else None)
-    with World(holder, agent) as world:
-        process, _ = started(world, holder)
-        execution = process.do(process.runtime.start(agent, "go"))
-        world.advance(2)
-        if stop == "cancel":
-            process.do(process.runtime.cancel(execution.id))
-        end = process.do(execution.terminal())
-        assert isinstance(end, Cancelled if stop == "cancel" else Failed)
-        assert statuses(world, execution.id) == {"c1": "cancelled", "c2": "cancelled"}
-        assert BEGAN == [("c1", 0)]
-        assert world.now < 10 + 1_800_000_000  # nothing was drained that did not run
-        assert process.runtime._keeper._workshop.queued == 0
-
-
-def test_a_slot_that_was_granted_in_the_moment_of_the_cancellation_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The grant is on its way while the stop is being handled: it comes to a call that will not run any more."""
-    holder, agent = crew(call("dig", seconds=3), name="holder"), crew(call("dig", seconds=1))
-    with World(holder, agent) as world:
-        process, _ = started(world, holder)
-        execution = process.do(process.runtime.start(agent, "go"))
-        world.advance(1)
-        keeper = process.runtime._keeper
-        release = keeper._workshop._slots.release
-
-        def stop() -> None:
-            keeper.deliver(execution.id, "cancel_requested", Stop("cancel"))
-
-        def stops_first(name: str) -> bool:
-            done = release(name)  # this posts the grant
-            monkeypatch.undo()
-            keeper.inbox._messages.appendleft(stop)
-            return done
-
-        monkeypatch.setattr(keeper._workshop._slots, "release", stops_first)
-        assert isinstance(process.do(execution.terminal()), Cancelled)
-        assert BEGAN == [("c1", 0)]
-        assert statuses(world, execution.id) == {"c1": "cancelled"}
-        assert free(process)
-
-
-@pytest.mark.parametrize("broken", ["request_slot", "slot_wanted"])
-def test_an_error_inside_while_a_call_waits_is_its_outcome_and_frees_its_place(
-    broken: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def breaks(self: ToolInvocation, payload: object) -> Any:
-        raise RuntimeError(f"{broken} is broken")
-
-    agent, after = crew(call("dig", seconds=1)), crew(call("dig", seconds=1), name="after")
-    with World(agent, after) as world:
-        monkeypatch.setattr(heart, "ToolInvocation", type("ToolInvocation", (ToolInvocation,), {broken: breaks}))
-        assert isinstance(finished(world, agent), Completed)
-        monkeypatch.undo()
-        process = world.processes[0]
-        (name,) = [record.execution_id for record in world.records()]
-        (row,) = world.rows(name)
-        assert (str(row.status), row.error.message if row.error else "") == ("failed", f"{broken} is broken")
-        assert free(process)
-        assert BEGAN == []
-        assert isinstance(process.do(process.runtime.run(after, "go")), Completed)
-
-
-def test_a_slot_that_cannot_be_asked_for_fails_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = crew(call("dig", seconds=1))
-    with World(agent) as world:
-        process = world.open()
-        monkeypatch.setattr(process.runtime._keeper._workshop, "request_slot", None)
-        assert isinstance(process.do(process.runtime.run(agent, "go")), Completed)
-        assert list(statuses(world, world.records()[0].execution_id).values()) == ["failed"]
-        assert free(process)
-
-
-# processes --------------------------------------------------------------------------------------------------------
-
-
-def test_a_process_that_is_lost_while_a_call_waits_leaves_it_pending_and_it_is_asked_about() -> None:
-    agent = crew(calls(call("dig", seconds=10), call("dig", seconds=1)))
-    with World(agent) as world:
-        process, execution = started(world, agent)
-        world.advance(1)
-        world.lose(process)
-        second = world.open()
-        rest = second.do(second.runtime.result(execution.id))
-        assert isinstance(rest, NeedsResolution)
-        assert [one.subject for one in rest.unresolved] == ["c1", "c2"]
-        assert statuses(world, execution.id) == {"c1": "pending", "c2": "pending"}
-
-
-def test_what_waited_for_a_slot_when_its_process_slept_through_its_lease_never_runs() -> None:
-    holder, agent = crew(call("dig", seconds=40), name="holder"), crew(call("dig", seconds=1))
-    with World(holder, agent) as world:
-        first, _ = started(world, holder)
-        waiting = first.begin(first.runtime.run(agent, "go"))
-        world.advance(1)
-        world.pause(first)
-        world.advance(35)
-        client = Client(world, agent, start_id="unused")
-        second = world.open()
-        assert client is not None
-        world.advance(5)
-        world.unpause(first)
-        world.advance(60)
-        with pytest.raises(Superseded):
-            world.wait(waiting)
-        assert [name for name, _ in BEGAN] == ["c1"]
-        assert free(first)
-        assert len(second.do(second.runtime.executions())) == 2
-
-
-@tool(max_concurrent=1, recovery="replay")
-async def repeat(text: str) -> str:
-    """One at a time, and safe to repeat."""
-    await asyncio.sleep(1)
-    return text
-
-
-@tool(max_concurrent=1)
-def once(text: str) -> str:
-    """One at a time, and asked about."""
-    return text
-
-
-LIMITED = Agent(
-    name="limited",
-    model=scripted(
-        [
-            calls(call("repeat", text="a"), call("repeat", text="b"), call("once", text="c"), call("once", text="d")),
-            "x",
-        ],
-        record=False,
-    ),
-    tools=[repeat, once],
-)
-
-
-def disturbed(*faults: Fault) -> tuple[Any, list[Fault]]:
-    with World(LIMITED, faults=faults) as world:
-        result, client = run(world, LIMITED)
-        assert not world.faults.unmet
-        if all(fault.times for fault in faults):
-            assert "Stuck" not in client.troubles
-        assert not {"c1", "c2"} & set(client.asked)
-        for process in world.processes:
-            assert not process.alive or free(process)
-        return result, single_faults(world)
-
-
-EXPECTED, FAULTS = disturbed()
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=named)
-def test_one_fault_anywhere_changes_nothing_that_anybody_can_see(fault: Fault) -> None:
-    result, _ = disturbed(fault)
-    assert (result.outcome, result.output, result.kinds, result.statuses) == (
-        EXPECTED.outcome,
-        EXPECTED.output,
-        EXPECTED.kinds,
-        EXPECTED.statuses,
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+@tool(approval=True)
+def pay(cents: int) -> str:
+    """Approved."""
+    return f"paid {cents}"
+
+
+def used(answer: Any, tokens_in: int, tokens_out: int) -> Any:
+    usage = Usage(tokens_in, tokens_out)
+    if isinstance(answer, str):
+        return ModelAnswer(answer, usage=usage)
+    return calls(answer, usage=usage)
+
+
+def limited(*answers: Any, **limits: int) -> Agent:
+    return Agent(
+        name="a",
+        model=scripted(answers, record=False),
+        tools=[add, pay],
+        limits=UsageLimits(**limits),  # type: ignore[arg-type]
+        on_rejection="continue",
     )
-    assert result.effects["once"] == EXPECTED.effects["once"]
+
+
+ADD = call("add", a=1, b=2)
+
+
+def expect_over(end: object, said: str) -> Failed:
+    assert isinstance(end, Failed)
+    assert end.error.type == "UsageLimitExceeded"
+    assert end.error.message == said
+    return end
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"input_tokens": 30}, "input_tokens: 30 used of 30, and the run needs another model call"),
+        ({"output_tokens": 9}, "output_tokens: 10 used of 9, and the run needs another model call"),
+        ({"total_tokens": 40}, "total_tokens: 40 used of 40, and the run needs another model call"),
+        ({"model_calls": 2}, "model_calls: 2 used of 2, and the run needs another model call"),
+        ({"tool_calls": 1}, "tool_calls: 2 asked for of 1"),
+    ],
+)
+def test_a_run_that_needs_more_than_it_may_have_fails_before_it_does_more(limits: dict[str, int], said: str) -> None:
+    agent = limited(used(ADD, 10, 5), used(ADD, 20, 5), used("done", 1, 1), **limits)
+    with World(agent) as world:
+        process = world.open()
+        end = expect_over(process.do(process.runtime.run(agent, "go")), said)
+        assert end.usage == Usage(30, 10)
+        assert world.witness.effects == {"add": 1}
+        record = world.records()[0]
+        assert (record.usage, record.model_calls, record.tool_calls) == (Usage(30, 10), 2, 2)
+        assert [str(event.kind) for event in process.events][-1] == "error"
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"input_tokens": 31}, {"output_tokens": 11}, {"total_tokens": 41}, {"model_calls": 3}, {"tool_calls": 2}],
+)
+def test_a_run_that_needs_just_what_it_may_have_completes(limits: dict[str, int]) -> None:
+    agent = limited(used(ADD, 10, 5), used(ADD, 20, 5), used("done", 1, 1), **limits)
+    with World(agent) as world:
+        process = world.open()
+        assert isinstance(process.do(process.runtime.run(agent, "go")), Completed)
+        assert world.witness.effects == {"add": 2}
+
+
+def test_the_last_answer_may_go_over_a_limit_since_nothing_follows_it() -> None:
+    agent = limited(used("a long answer", 1000, 1000), total_tokens=50, model_calls=1)
+    with World(agent) as world:
+        process = world.open()
+        end = process.do(process.runtime.run(agent, "go"))
+        assert isinstance(end, Completed)
+        assert end.usage == Usage(1000, 1000)
+
+
+def test_every_run_has_its_own_limits() -> None:
+    agent = limited(*[used(ADD, 10, 5), used("done", 1, 1)] * 3, total_tokens=20, model_calls=2)
+    with World(agent) as world:
+        process = world.open()
+        for _ in range(3):
+            assert isinstance(process.do(process.runtime.run(agent, "go")), Completed)
+
+
+def test_calls_that_run_no_tool_are_counted_too() -> None:
+    agent = limited(calls(call("nothing"), call("add", a="x", b=1), ADD), "done", tool_calls=2)
+    with World(agent) as world:
+        process = world.open()
+        expect_over(process.do(process.runtime.run(agent, "go")), "tool_calls: 3 asked for of 2")
+        assert world.witness.effects == {}
+
+
+def test_what_was_spent_before_a_crash_counts_after_it() -> None:
+    agent = limited(used(ADD, 10, 5), used(ADD, 20, 5), used("done", 1, 1), total_tokens=40)
+    with World(agent, faults=[Fault("tool_outcome#1", "crash_after_commit")]) as world:
+        process = world.open()
+        execution = process.do(process.runtime.start(agent, "go"))
+        world.settle()
+        again = world.open()
+        end = again.do(again.do(again.runtime.execution(execution.id)))
+        expect_over(end, "total_tokens: 40 used of 40, and the run needs another model call")
+
+
+def test_what_was_spent_before_a_rest_counts_after_it() -> None:
+    agent = limited(used(call("pay", cents=5), 10, 5), used(ADD, 20, 5), used("done", 1, 1), total_tokens=40)
+    with World(agent) as world:
+        process = world.open()
+        rest = process.do(process.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        world.lose(process)
+        again = world.open()
+        end = again.do(again.runtime.decide(rest.request.id, approve=True))
+        expect_over(end, "total_tokens: 40 used of 40, and the run needs another model call")
+
+
+def test_a_lost_call_was_let_go_and_is_not_made_again_over_the_limit() -> None:
+    agent = limited(used(ADD, 10, 5), used("done", 1, 1), model_calls=2)
+    with World(agent, faults=[Fault("model#2", "crash_during_effect")]) as world:
+        process = world.open()
+        execution = process.do(process.runtime.start(agent, "go"))
+        world.settle()
+        again = world.open()
+        end = again.do(again.do(again.runtime.execution(execution.id)))
+        expect_over(end, "model_calls: 2 used of 2, and the run needs another model call")
+        assert world.witness.model_calls == {"a": 2}
+        statuses = [entry.meta["status"] for entry in world.journal("a") if entry.kind == "llm_call_recorded"]
+        assert statuses == ["completed", "unknown"]
+
+
+@pytest.mark.parametrize("code", ["with the code", "without the code"])
+def test_an_answer_that_somebody_gave_for_the_model_counts(code: str) -> None:
+    agent = Agent(
+        name="a",
+        model=scripted(["never"], record=False),
+        tools=[add],
+        model_recovery="ask",
+        limits=UsageLimits(tool_calls=1, total_tokens=100),
+    )
+    said = ModelAnswer(
+        "", (ToolCall("c1", "add", '{"a":1,"b":2}'), ToolCall("c2", "add", '{"a":1,"b":2}')), Usage(9, 1)
+    )
+    with World(agent, faults=[Fault("model#1", "crash_during_effect")]) as world:
+        process = world.open()
+        execution = process.do(process.runtime.start(agent, "go"))
+        world.settle()
+        helper = world.open(Agent(name="other", model=scripted([], record=False)))
+        again = world.open()
+        rest = again.do(again.do(again.runtime.execution(execution.id)))
+        assert isinstance(rest, NeedsResolution)
+        if code == "with the code":
+            end = again.do(again.runtime.resolve(execution.id, "model", "succeeded", result=said))
+        else:
+            helper.do(helper.runtime.record_resolution(execution.id, "model", "succeeded", result=said))
+            end = again.do(again.do(again.runtime.execution(execution.id)).terminal())
+        expect_over(end, "tool_calls: 2 asked for of 1")
+        assert end.usage == Usage(9, 1)
+        assert world.witness.effects == {}
+        record = world.records()[0]
+        assert (record.tool_calls, record.iterations) == (2, 1)
+
+
+def test_a_run_that_is_over_a_limit_is_not_seen_by_the_next_one() -> None:
+    agent = limited(used(ADD, 10, 5), used("done", 1, 1), model_calls=1)
+    with World(agent) as world:
+        process = world.open()
+        expect_over(
+            process.do(process.runtime.run(agent, "go")),
+            "model_calls: 1 used of 1, and the run needs another model call",
+        )
+        assert isinstance(process.do(process.runtime.run(agent, "again")), Completed)
+        assert [message.text for message in world.witness.requests[-1].messages] == ["again"]
