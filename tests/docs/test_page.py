@@ -195,4 +195,8 @@ def test_a_page_is_the_same_for_any_hash_seed(rewrite: bool) -> None:
 
 
 def test_the_page_of_a_small_machine_is_what_was_looked_at(rewrite: bool) -> None:
-    agrees(ROOT / "tests" / "golden" / "docs" / "order.html", written(order(), source="# order\n"), rewrite)
+    """But for the drawing, which another version of the drawing program may lay out otherwise."""
+    text = re.sub(r"(?s)<svg.*?</svg>", "<svg></svg>", written(order(), source="# order\n"))
+    text = re.sub(r"--natural: \d+px", "--natural: 1px", text)
+
+    agrees(ROOT / "tests" / "golden" / "docs" / "order.html", text, rewrite)

@@ -54,7 +54,7 @@ def diff(old: Path, new: Path, wish: Wish) -> None:
     judged = verdict(found.old, found.new)
     if wish.diagram is not None:
         names = " \u2192 ".join(dict.fromkeys(Path(model.file).name for model in (before, after)))
-        title = f"{names}: {_summary(found)}; {_word(found, judged)}"
+        title = f"{names}: {_word(found, judged)}. {_summary(found)}"
         dot = emit_dot(both(found), wish.expand, paint=paint(found, title))
         write_drawing(wish.diagram, dot, after.file)
     if wish.json:
@@ -100,7 +100,7 @@ def _word(found: Difference, judged: Verdict) -> str:
 
 def _summary(found: Difference) -> str:
     pieces = [_counted(found.states, "state"), _counted(found.events, "event"), _counted(found.rows, "row")]
-    return ", ".join(filter(None, pieces)) or "no state, event or row is different"
+    return "; ".join(filter(None, pieces)) or "no state, event or row is different"
 
 
 def _counted(parts: Sequence[Part] | Sequence[RowChange], what: str) -> str:

@@ -28,7 +28,7 @@ class Tally:
 
     @property
     def never(self) -> list[RowModel]:
-        """The rows that nothing took, in the order of the spec."""
+        """The rows that nothing took, in the order of the machine."""
         return [row for row, count in self.rows.items() if count == 0]
 
     @property
