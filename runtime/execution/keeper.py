@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import attrs
-
 from pawl.generated.admission import Event as Slot
 from pawl.generated.agent_invocation import MACHINE, State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
@@ -54,6 +52,7 @@ from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, 
 from pawl.runtime.execution.lease import Lease
 from pawl.runtime.execution.listeners import Listeners
 from pawl.runtime.execution.load import transcript
+from pawl.runtime.execution.mail import Mail, Poster
 from pawl.runtime.execution.observed import Observer
 from pawl.runtime.execution.permit import Leave
 from pawl.runtime.execution.preparation import Preparation
@@ -77,14 +76,6 @@ Trace = Callable[[str, Move], None]
 
 _BACKOFF = 0.1
 _LONGEST_BACKOFF = 5.0
-
-
-@attrs.frozen
-class Mail:
-    """A message for the session of one execution."""
-
-    execution_id: str
-    message: Message
 
 
 class Keeper:
@@ -113,6 +104,7 @@ class Keeper:
         self._provider, self._trace = provider, trace
         self._lives: dict[str, Live] = {}
         self._leaves: dict[str, Leave] = {}
+        self._posters: dict[str, Post] = {}
         self._timers: dict[str, dict[tuple[str | None, str], Cancellable]] = {}
         self._deadlines = Deadlines(environment, self._poster)
         self._workshop = Workshop(environment, deps)
@@ -162,7 +154,8 @@ class Keeper:
 
     def _install(self, live: Live) -> None:
         self._lives[live.execution_id] = live
-        self._leaves[live.session] = Leave(self.lease, self.insist, live.invocation.agent_id, self._poster(live))
+        poster = self._posters[live.session] = self._poster(live)
+        self._leaves[live.session] = Leave(self.lease, self.insist, live.invocation.agent_id, poster)
         self.streams.sync(live.execution_id, live.invocation.position)
 
     def abandon(self, invocation: AgentInvocation) -> None:
@@ -346,14 +339,9 @@ class Keeper:
         return self._leaves[live.session].under(live.invocation.authority)
 
     def _poster(self, live: Live) -> Post:
-        """A sink bound to this one incarnation: what it brings later is dropped when another has taken over."""
-        execution_id, session = live.execution_id, live.session
-
-        def post(event: str, payload: object, child: str | None, settles: str | None) -> None:
-            message = Message(session, event, payload, self.environment.now(), child, settles)
-            self.inbox.post(Mail(execution_id, message))
-
-        return post
+        """The sink of this one incarnation, kept while it is installed."""
+        kept = self._posters.get(live.session)
+        return kept or Poster(live.execution_id, live.session, self.environment.now, self.inbox.post)
 
     def _submit(self, live: Live, command: Command) -> None:
         post, child = self._poster(live), self._child_of(command)
@@ -362,13 +350,7 @@ class Keeper:
             return post("superseded", BarrierAnswer(command.token, False), child, operation)
 
         took = self.observer.submitted(command.barrier, self.environment.now)
-
-        def answer(said: Answer[Any]) -> None:
-            took(said)
-            event, payload = answered(said, command.token)
-            post(event, payload, child, operation)
-
-        return self.outbox.submit(command.run, answer)
+        return self.outbox.submit(command.run, partial(_hand_back, post, command.token, child, operation, took))
 
     def _read_back(self, live: Live, command: Command) -> None:
         post, child = self._poster(live), self._child_of(command)
@@ -399,12 +381,13 @@ class Keeper:
     def _arm(self, live: Live, timer: ArmTimer) -> None:
         session, key, post = live.session, (timer.child, timer.state), self._poster(live)
 
-        def due() -> None:
-            if self._timers.get(session, {}).pop(key, None) is not None:
-                post(timer.event, None, timer.child, None)
-
         self._disarm(session, key)
+        due = partial(self._due, session, key, timer.event, post)
         self._timers.setdefault(session, {})[key] = self.environment.later(timer.seconds, due)
+
+    def _due(self, session: str, key: tuple[str | None, str], event: str, post: Post) -> None:
+        if self._timers.get(session, {}).pop(key, None) is not None:
+            post(event, None, key[0], None)
 
     def _disarm(self, session: str, key: tuple[str | None, str]) -> None:
         timer = self._timers.get(session, {}).pop(key, None)
@@ -433,10 +416,20 @@ class Keeper:
     def _forget(self, live: Live) -> None:
         self._lives.pop(live.execution_id, None)
         self._leaves.pop(live.session, None)
+        self._posters.pop(live.session, None)
         self._deadlines.forget(live.session)
         for timer in self._timers.pop(live.session, {}).values():
             timer.cancel()
         self.streams.moved(live.execution_id)
+
+
+def _hand_back(
+    post: Post, token: str, child: str | None, operation: str, took: Callable[[Answer[Any]], None], said: Answer[Any]
+) -> None:
+    """Bring the store's answer to a command to its session; called on the store's thread."""
+    took(said)
+    event, payload = answered(said, token)
+    post(event, payload, child, operation)
 
 
 def _halted(live: Live) -> bool:

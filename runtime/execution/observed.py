@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pawl.runtime.agent.effects import AtRest, RetryPlanned
@@ -76,15 +77,13 @@ class Observer:
         """A barrier's commit, or a read-back (None), goes to the store. Call the result with its answer, once, from
         any thread.
         """
-        counters, since = self.counters, now()
-        counters.submitted += 1
+        self.counters.submitted += 1
+        return partial(self._answered, barrier, now(), now)
 
-        def took(said: Answer[Any]) -> None:
-            counters.answered += 1
-            if barrier is not None:
-                counters.took(barrier, now() - since, again=isinstance(said, Unavailable | Uncertain))
-
-        return took
+    def _answered(self, barrier: str | None, since: float, now: Callable[[], float], said: Answer[Any]) -> None:
+        self.counters.answered += 1
+        if barrier is not None:
+            self.counters.took(barrier, now() - since, again=isinstance(said, Unavailable | Uncertain))
 
     def broken(self, live: Live, what: str, error: Exception) -> None:
         """An error inside."""

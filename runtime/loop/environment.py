@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pawl.runtime.loop.pool import Job, OffloadPool, PoolState
 from pawl.runtime.records.agents import Owner
@@ -113,7 +113,7 @@ class AsyncioEnvironment:
 
     def later(self, seconds: float, callback: Callable[[], None]) -> Cancellable:
         """On the loop's monotonic clock."""
-        return self._loop.call_later(seconds, callback)
+        return self._loop.call_later(seconds, callback, context=self._context)  # as it would be copied for each
 
     def offload(self, body: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> Job[T]:
         """On a daemon thread of the pool."""
@@ -133,34 +133,12 @@ class AsyncioEnvironment:
     def spawn(
         self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]
     ) -> asyncio.Task[None]:
-        """As a task of the running loop, which calls `done` itself: a callback would come a turn of the loop later."""
-        begun = told = False
-
-        async def run() -> None:
-            nonlocal begun, told
-            begun = True
-            try:
-                value = await work
-            except BaseException as error:
-                done(None, error)
-                told = True
-                if not isinstance(error, SystemExit):  # an outcome like any other, as on the pool; not the loop's end
-                    raise
-                return
-            done(value, None)
-            told = True
-
-        def ended(task: asyncio.Task[None]) -> None:
-            self._tasks.discard(task)
-            if not begun:  # cancelled before its first step
-                work.close()
-                done(None, asyncio.CancelledError())
-            elif told and not task.cancelled():
-                task.exception()  # seen; what `done` itself raises is left to be reported by asyncio
-
-        task = self._loop.create_task(run())
+        """As a task of the running loop."""
+        spawned = _Spawned(work, done)
+        task = self._loop.create_task(spawned.run())
         self._tasks.add(task)
-        task.add_done_callback(ended)
+        task.add_done_callback(self._tasks.discard, context=self._context)
+        task.add_done_callback(spawned.ended, context=self._context)
         return task
 
     def future(self) -> asyncio.Future[Any]:
@@ -175,3 +153,38 @@ class AsyncioEnvironment:
         if tasks:
             await asyncio.wait(tasks, timeout=1.0)
         self._pool.close()
+
+
+class _Spawned(Generic[T]):
+    """Work in a task that calls `done` itself: a callback would come a turn of the loop later.
+
+    An object, where closures would be a dozen: with a thousand runs the garbage collector looks at each of them often.
+    """
+
+    __slots__ = ("_begun", "_done", "_told", "_work")
+
+    def __init__(self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]) -> None:
+        self._work, self._done = work, done
+        self._begun = self._told = False
+
+    async def run(self) -> None:
+        """The task."""
+        self._begun = True
+        try:
+            value = await self._work
+        except BaseException as error:
+            self._done(None, error)
+            self._told = True
+            if not isinstance(error, SystemExit):  # an outcome like any other, as on the pool; not the loop's end
+                raise
+            return
+        self._done(value, None)
+        self._told = True
+
+    def ended(self, task: asyncio.Task[None]) -> None:
+        """What is left when the task is done."""
+        if not self._begun:  # cancelled before its first step
+            self._work.close()
+            self._done(None, asyncio.CancelledError())
+        elif self._told and not task.cancelled():
+            task.exception()  # seen; what `done` itself raises is left to be reported by asyncio

@@ -30,7 +30,7 @@ from pawl import (
     tool,
 )
 from pawl.runtime.execution.heart import Message
-from pawl.runtime.execution.keeper import Mail
+from pawl.runtime.execution.mail import Mail
 from pawl.runtime.execution.work import _outcome
 from pawl.runtime.records.errors import CodecError
 from pawl.runtime.simulation.client import Client
