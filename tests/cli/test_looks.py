@@ -31,7 +31,8 @@ def test_the_help_of_each_teaches_with_examples(shell: Shell, command: str) -> N
 def test_the_heavy_libraries_are_loaded_by_whoever_needs_them() -> None:
     program = (
         "import sys\nfrom pawl.tools.cli.main import main\ntry: main(['docs', '--help'])\nexcept SystemExit: pass\n"
-        "heavy = {'jinja2', 'yaml', 'watchfiles', 'graphviz', 'transitions'} & set(sys.modules)\nassert not heavy, heavy"
+        "heavy = {'jinja2', 'yaml', 'watchfiles', 'graphviz', 'transitions'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
     )
 
     subprocess.run(
