@@ -7,11 +7,12 @@ import json
 import socket
 from typing import Any
 
+import attrs
 import pytest
 
 from llm.openai_server import Cut, OpenAIServer, Received, Reply, Stall, completion, tool_call
 from pawl.runtime.llm.openai import OpenAIProvider
-from pawl.runtime.llm.port import ModelRequest, ToolSpec
+from pawl.runtime.llm.port import ModelRequest, OutputSchema, ToolSpec
 from pawl.runtime.records.errors import InvalidArguments, MalformedModelAnswer, ModelError
 from pawl.runtime.records.messages import Message, ModelAnswer, ToolCall, Usage
 
@@ -283,3 +284,38 @@ def test_no_api_key_is_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None
 def test_options_cannot_replace_what_a_request_sets() -> None:
     with pytest.raises(InvalidArguments, match="messages, stream"):
         OpenAIProvider("gpt-test", api_key="k", options={"stream": True, "messages": []})
+
+
+def test_a_schema_for_the_output_goes_out_and_its_value_comes_back() -> None:
+    numbers = OutputSchema("numbers", {"type": "array", "items": {"type": "integer"}})
+    asked = attrs.evolve(request(), output=numbers)
+    answer, received = ask(Reply(completion('{"value": [1, 2]}')), asked)
+    assert answer.text == "[1,2]"
+    assert received.body["response_format"]["json_schema"] == {
+        "name": "numbers",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"value": numbers.schema},
+            "required": ["value"],
+            "additionalProperties": False,
+        },
+    }
+
+
+def test_tool_calls_come_before_the_output_as_they_are() -> None:
+    asked = attrs.evolve(request(), output=OutputSchema("n", {"type": "integer"}))
+    answer, _ = ask(Reply(completion('{"value": 1}', calls=[tool_call("a", "f", "{}")])), asked)
+    assert answer.text == '{"value": 1}', "text beside calls is no output"
+
+
+def test_a_server_that_takes_no_schema_is_sent_none() -> None:
+    asked = attrs.evolve(request(), output=OutputSchema("n", {"type": "integer"}))
+    answer, received = ask(Reply(completion("1")), asked, output_schema=False)
+    assert answer.text == "1"
+    assert "response_format" not in received.body
+
+
+def test_options_of_streams_are_for_streams_alone() -> None:
+    _, received = ask(Reply(completion()), options={"stream_options": {"include_usage": False}, "seed": 1})
+    assert received.body == {"model": "gpt-test", "messages": [{"role": "user", "content": "hello"}], "seed": 1}
