@@ -20,8 +20,10 @@ version = release = metadata.version("pawl-fsm")
 extensions = ["sphinx.ext.autodoc", "myst_parser"]
 root_doc = "index"
 html_theme = "alabaster"
-html_theme_options = {"description": "State machines for AI agents", "page_width": "64em", "sidebar_width": "15em"}
+html_theme_options = {"description": "State machines for AI agents", "page_width": "76em", "sidebar_width": "15em"}
 html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
+html_static_path = [str(HERE / "static")]
+html_css_files = ["pawl.css"]
 html_show_sourcelink = html_copy_source = False
 html_last_updated_fmt = None
 
@@ -44,7 +46,7 @@ def setup(app: Any) -> dict[str, Any]:
 
 
 def _docstring(app: Any, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
-    lines[:] = to_rst(lines)
+    lines[:] = to_rst(line.replace(" PYTEST_DONT_REWRITE", "") for line in lines)  # a word to pytest
 
 
 def _signature(app: Any, what: str, name: str, value: Any, options: Any, arguments: str, returns: str) -> Any:
@@ -62,7 +64,10 @@ def _reference(app: Any, env: Any, node: Any, text: Any) -> Any:
         return None
     if module.partition(".")[0] in sys.stdlib_module_names or name in _PYTHON or _is_variable(module, name):
         return text
-    full = f"pawl.{name}" if name in PUBLIC else _OTHERS.get(name)
+    if module.startswith("pawl.runtime.app.sync"):
+        full: str | None = f"pawl.sync.{name}"
+    else:
+        full = f"pawl.{name}" if name in PUBLIC else _OTHERS.get(name)
     if full is None or full == target:
         return None
     return env.get_domain("py").resolve_xref(env, node["refdoc"], app.builder, "obj", full, node, text)

@@ -61,6 +61,9 @@ _OTHERS = (
 )
 """Types that signatures of public names mention without being public. "Target not found": add it, or export it."""
 
+_FIRST = ("Agent", "tool", "Runtime", "Rest", "ApprovalRequest", "Event", "scripted", "Session")
+"""What each part begins with."""
+
 OTHERS = tuple(full for full in _OTHERS if full.rpartition(".")[2] not in PUBLIC)
 
 MADE_FOR_YOU = ("AgentHandle", "ContextUnits", "EventStream", "Execution")
@@ -84,13 +87,14 @@ def parts() -> Iterator[tuple[str, list[str]]]:
     for title, modules in _PAGES.items():
         names = [name for name in left if module_of(name).startswith(modules)]
         left = [name for name in left if name not in names]
-        yield title, sorted(names, key=_place)
+        yield title, sorted(names, key=lambda name: (name not in _FIRST, _place(name)))
     yield "More", left
 
 
 def errors() -> list[str]:
-    """The names of all errors, bases first."""
-    return sorted((name for name in PUBLIC if is_error(name)), key=_place)
+    """The names of all errors, bases first, those of machines last."""
+    found = [name for name in PUBLIC if is_error(name)]
+    return sorted(found, key=lambda name: (not issubclass(getattr(pawl, name), pawl.PawlError), _place(name)))
 
 
 def _place(name: str) -> tuple[str, int]:
