@@ -17,6 +17,7 @@ from pawl import (
     InvalidArguments,
     ModelError,
     NeedsResolution,
+    Retries,
     Suspended,
     call,
     calls,
@@ -133,6 +134,43 @@ def test_what_never_ends_is_stuck_and_says_where() -> None:
         with pytest.raises(Stuck, match=r"execution \S+ is in calling_llm.*script that hangs"):
             world.sync.run(agent, "go")
         world.crash()
+
+
+def test_retries_that_take_hours_take_none_of_the_test_s() -> None:
+    busy = [ModelError("busy", retry_safe=True)] * 4
+    agent = support(retries=Retries(attempts=5, first=600, longest=7200, jitter=0))
+    with World(agent, model=[*busy, "Hello."]) as world:
+        before = world.now
+        assert isinstance(world.sync.run(agent, "Hi"), Completed)
+        assert world.now - before == 600 + 1200 + 2400 + 4800
+        assert len(world.model_calls) == 5
+
+
+def test_a_request_that_nobody_decides_expires_while_time_passes() -> None:
+    agent = support(approval_timeout=86400.0)
+    with World(agent, model=REFUND) as world:
+        rest = world.sync.run(agent, "Refund order 7")
+        world.advance(hours=23)
+        assert world.sync.result(rest.execution_id) == rest
+        world.advance(hours=2)
+        assert isinstance(world.sync.result(rest.execution_id), Failed)
+        assert world.events[-1].kind == "timeout"
+
+
+def test_a_deadline_ends_a_run_that_takes_longer() -> None:
+    agent = support(run_timeout=3600.0)
+    with World(agent, model=[call("nap", seconds=7200), "done"]) as world:
+        before = world.now
+        assert isinstance(world.sync.run(agent, "Nap"), Failed)
+        assert world.now - before == 3600
+
+
+def test_a_decision_that_is_only_recorded_is_found_by_the_next_look() -> None:
+    with World(support(), model=REFUND) as world:
+        rest = world.sync.run(support(), "Refund order 7")
+        assert isinstance(rest, Suspended)
+        world.sync.record_decision(rest.request.id, approve=True)
+        assert isinstance(world.sync.execution(rest.execution_id).terminal(), Completed)
 
 
 @pytest.mark.parametrize("length", [-1.0, float("nan")])
@@ -372,11 +410,3 @@ def test_results_can_arrive_in_orders_drawn_from_a_seed() -> None:
 
     assert order(1) == order(1)
     assert len({tuple(order(seed)) for seed in range(6)}) > 1
-
-
-def test_a_failing_model_is_tried_again_as_the_agent_says() -> None:
-    script = [ModelError("busy", retry_safe=True), "Hello."]
-    with World(support(), model=script) as world:
-        rest = world.sync.run(support(), "Hi")
-        assert isinstance(rest, Completed | Failed)
-        assert len(world.model_calls) == (2 if isinstance(rest, Completed) else 1)
