@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -16,6 +16,10 @@ from pawl.runtime.records.errors import InvalidArguments
 
 if TYPE_CHECKING:
     from pawl.runtime.agent.definition import Agent
+
+
+_CHOICES: Final = 100
+"""Choices of tools, as hooks make them, whose text is kept."""
 
 
 @attrs.frozen(eq=False)
@@ -42,6 +46,8 @@ class Callbacks:
         text = self._tools.get(names)
         if text is None:
             shown = [{"name": one.name, "description": one.description, "parameters": one.parameters} for one in specs]
+            if len(self._tools) >= _CHOICES:
+                self._tools.clear()
             text = self._tools[names] = canonical(shown) if shown else ""
         return text
 

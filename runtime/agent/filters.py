@@ -46,12 +46,15 @@ Filter: TypeAlias = (
 
 
 def filtered(answer: object, callback: Callback) -> str | Block:
-    """What a filter answered. Raises TypeError, ValueError for anything but Unicode text or a Block."""
+    """What a filter answered. Raises TypeError, ValueError for anything but Unicode text or a Block, whose words hold
+    nothing of what was to be filtered.
+    """
     if isinstance(answer, Block):
         reason = answer.reason if isinstance(answer.reason, str) else repr(answer.reason)
         return Block(reason.encode("utf-8", "backslashreplace").decode() or f"blocked by the {callback.where}")
     if not isinstance(answer, str):
-        raise TypeError(f"it returned {_kind(answer)}; return the text that goes on, or Block(reason)")
+        kind = "None" if answer is None else f"a value of type {type(answer).__name__}"
+        raise TypeError(f"it returned {kind}; return the text that goes on, or Block(reason)")
     check_unicode(answer)
     return str.__str__(answer)
 
@@ -62,7 +65,3 @@ def check_unicode(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"it returned no Unicode text (a lone surrogate at character {error.start})") from None
-
-
-def _kind(value: object) -> str:
-    return "None" if value is None else f"{type(value).__name__} {value!r:.60}"

@@ -176,12 +176,12 @@ def test_not_even_a_filter_that_stops_an_iteration_or_exits_stops_anything_else(
     ("value", "said"),
     [
         (None, "it returned None; return the text that goes on, or Block(reason)"),
-        (7, "it returned int 7; return"),
-        (True, "it returned bool True; return"),
-        (b"bytes", "it returned bytes b'bytes'; return"),
-        (Block, "it returned type <class"),
+        (7, "it returned a value of type int; return"),
+        (True, "it returned a value of type bool; return"),
+        (b"bytes", "it returned a value of type bytes; return"),
+        (Block, "it returned a value of type type; return"),
         ("\ud800", "it returned no Unicode text (a lone surrogate at character 0)"),
-        ((one for one in "ab"), "it returned generator"),
+        ((one for one in "ab"), "it returned a value of type generator"),
     ],
 )
 def test_a_filter_that_returns_something_else_fails_the_run_and_is_named(value: object, said: str) -> None:
