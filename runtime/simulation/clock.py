@@ -13,6 +13,8 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
+from pawl.runtime.simulation.faults import ProcessLost
+
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
@@ -22,6 +24,14 @@ EPOCH = 1_800_000_000.0
 
 _CLEAN_UPS = 16
 """Places at which a coroutine that is being ended may want to await something more."""
+
+
+class Left(Exception):
+    """Carries a SystemExit out of a task."""
+
+    def __init__(self, said: SystemExit) -> None:
+        self.said = said
+        super().__init__(said)
 
 
 class Clock:
@@ -75,8 +85,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Those that have not ended."""
         return tuple(self._tasks)
 
-    def task(self, work: Awaitable[T]) -> asyncio.Task[T]:
-        """A task of anything that can be awaited. What never gets its first turn is closed, and warns of nothing."""
+    def task(self, work: Awaitable[T], *, outcome: bool = False) -> asyncio.Task[T]:
+        """A task of anything that can be awaited. What never gets its first turn is closed, and warns of nothing.
+
+        `outcome`: a SystemExit is one, as Left, and does not end the loop.
+        """
 
         def drop(_: object) -> None:
             if isinstance(work, Coroutine) and work in self._unstarted:
@@ -86,7 +99,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         async def run() -> T:
             if isinstance(work, Coroutine):
                 self._unstarted.discard(work)
-            return await work
+            try:
+                return await work
+            except ProcessLost:
+                raise
+            except SystemExit as said:
+                if not outcome:
+                    raise
+                raise Left(said) from said
 
         if isinstance(work, Coroutine):
             self._unstarted.add(work)

@@ -13,7 +13,8 @@ from pawl.runtime.loop.environment import Cancellable
 from pawl.runtime.loop.pool import JobSkipped, PoolState
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.records.errors import Backpressure, RuntimeClosed
-from pawl.runtime.simulation.clock import EPOCH, VirtualLoop
+from pawl.runtime.simulation.clock import EPOCH, Left, VirtualLoop
+from pawl.runtime.simulation.faults import ProcessLost
 
 T = TypeVar("T")
 Done = Callable[[T | None, BaseException | None], None]
@@ -132,15 +133,16 @@ class SimulatedEnvironment:
 
     def spawn(self, work: Coroutine[Any, Any, T], done: Done[T]) -> asyncio.Task[T]:
         """As a task of the virtual loop."""
-        task = self._loop.task(work)
+        task = self._loop.task(work, outcome=True)
         self._tasks.add(task)
 
         def ended(task: asyncio.Task[T]) -> None:
             self._tasks.discard(task)
             if task.cancelled():
                 done(None, asyncio.CancelledError())
+            elif isinstance(error := task.exception(), Left):
+                done(None, error.said)
             else:
-                error = task.exception()
                 done(None if error is not None else task.result(), error)
 
         task.add_done_callback(ended)
@@ -201,7 +203,9 @@ class SimulatedJob(Generic[T]):
         except Held as held:
             self._begun = False
             held.parked(lambda: self._environment.soon(self.run))
-        except Exception as error:
+        except ProcessLost:
+            raise
+        except (Exception, SystemExit) as error:  # an outcome like any other, as in production
             self._end(None, error)
         else:
             self._end(value, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from pawl import (
     Agent,
+    Cancelled,
     Completed,
     Event,
     Failed,
@@ -410,3 +412,35 @@ def test_results_can_arrive_in_orders_drawn_from_a_seed() -> None:
 
     assert order(1) == order(1)
     assert len({tuple(order(seed)) for seed in range(6)}) > 1
+
+
+@pytest.mark.parametrize("kind", ["blocking", "asynchronous"])
+def test_a_tool_that_leaves_the_program_ends_its_call_and_not_the_test(kind: str) -> None:
+    def leave(cents: int) -> str:
+        sys.exit("no more")
+
+    async def leave_later(cents: int) -> str:
+        await asyncio.sleep(5)
+        sys.exit("no more")
+
+    instead = leave if kind == "blocking" else leave_later
+    with World(support(), model=[call("charge", cents=1), "sorry"], tools={"charge": instead}) as world:
+        assert isinstance(world.sync.run(support(), "go"), Completed)
+        assert "no more" in world.model_calls[1].messages[-1].text
+
+
+def test_a_tool_that_swallows_its_cancellation_is_waited_for() -> None:
+    async def deaf(seconds: float) -> str:
+        try:
+            await asyncio.sleep(10_000)
+        except asyncio.CancelledError:
+            await asyncio.sleep(50)
+        return "done after all"
+
+    with World(support(), model=[call("nap", seconds=1), "done"], tools={"nap": deaf}) as world:
+        execution = world.sync.start(support(), "go")
+        world.advance(60)
+        before = world.now
+        world.sync.cancel(execution.id)
+        assert isinstance(execution.terminal(), Cancelled)
+        assert world.now - before == 50
