@@ -251,8 +251,11 @@ def test_what_a_dead_process_wrote_since_the_last_look_is_read_when_its_run_come
         async def follow() -> list[Event]:
             return await all_of((await two.runtime.execution(execution.id)).events())
 
+        world.pause(one)
         task = two.begin(follow())
         world.settle()  # no time passes from here on, so the store is not looked at again
+        world.unpause(one)
+        world.settle()
         assert not one.alive
         two.begin(two.runtime._watch.look())
         world.settle()
