@@ -195,6 +195,28 @@ def test_an_effect_that_nobody_knows_of_is_asked_about_in_the_stream() -> None:
         assert kinds == ["recovery_resolution_required", "tool_result", "token", "done"]
 
 
+def test_nobody_is_told_of_a_rest_before_the_agent_has_been_let_go() -> None:
+    with World(CHARGER) as world:
+        execution_id = unresolved(world)
+        world.fault("let_go#1", "hold")
+        process, opening = world.begin_open()
+        while not world.held("let_go#1"):
+            world.settle()
+        heard: list[Event] = []
+
+        async def follow() -> None:
+            async for event in (await process.runtime.execution(execution_id)).events():
+                heard.append(event)  # noqa: PERF401 - what is there by now counts
+
+        world.opened(process, opening)
+        task = process.begin(follow())
+        world.advance(5)
+        assert told(heard) == [("tool_call", 4)]
+        world.release("let_go#1")
+        world.wait(task)
+        assert told(heard) == [("tool_call", 4), ("recovery_resolution_required", None)]
+
+
 # elsewhere --------------------------------------------------------------------------------------------------
 
 
