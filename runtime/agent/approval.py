@@ -70,8 +70,13 @@ class Approval:
         """Whether the policy is `async def`: then it is asked with `ask_async`."""
         return self.policy is not None and is_async(self.policy)
 
-    def ask(self, query: ApprovalQuery, context: ToolContext[Any] | None = None) -> Authorization:
-        """Ask a synchronous policy. Never raises: what goes wrong is asked of a person, with the reason."""
+    def ask(
+        self, query: ApprovalQuery, context: ToolContext[Any] | None = None, *, quiet: bool = False
+    ) -> Authorization:
+        """Ask a synchronous policy. Never raises: what goes wrong is asked of a person, with the reason.
+
+        `quiet`: what it raised is named without its words, which may quote arguments that are redacted.
+        """
         if self.fixed is not None:
             return self.fixed
         try:
@@ -83,9 +88,11 @@ class Approval:
                 raise TypeError("it returned an awaitable; make the policy `async def`")
             return read_answer(answer)
         except Exception as error:
-            return _closed(error)
+            return _closed(error, quiet)
 
-    async def ask_async(self, query: ApprovalQuery, context: ToolContext[Any] | None = None) -> Authorization:
+    async def ask_async(
+        self, query: ApprovalQuery, context: ToolContext[Any] | None = None, *, quiet: bool = False
+    ) -> Authorization:
         """Ask any policy on the event loop. Raises CancelledError only."""
         if self.fixed is not None:
             return self.fixed
@@ -93,7 +100,7 @@ class Approval:
             answer = self._call(query, context)
             return read_answer(await answer if inspect.isawaitable(answer) else answer)
         except Exception as error:
-            return _closed(error)
+            return _closed(error, quiet)
 
     def _call(self, query: ApprovalQuery, context: ToolContext[Any] | None) -> Any:
         policy: Any = self.policy
@@ -136,5 +143,6 @@ def read_answer(answer: object) -> Authorization:
     return Authorization(cast(Permission, str.__str__(permission)), reason)
 
 
-def _closed(error: Exception) -> Authorization:
-    return Authorization("ask", f"the approval policy failed: {type(error).__name__}: {said(error)}"[:500])
+def _closed(error: Exception, quiet: bool) -> Authorization:
+    words = "" if quiet else f": {said(error)}"
+    return Authorization("ask", f"the approval policy failed: {type(error).__name__}{words}"[:500])

@@ -136,6 +136,15 @@ class Workshop:
         self, row: ToolRow, deadline: float | None, invocation: AgentInvocation, post: Post, permit: Permit
     ) -> None:
         """Run a body: on the pool, or as a task where it is `async`."""
+        try:
+            self._run_tool(row, deadline, invocation, post, permit)
+        except Exception:
+            self._slots.release(_slot(row))  # it has not begun, and never will
+            raise
+
+    def _run_tool(
+        self, row: ToolRow, deadline: float | None, invocation: AgentInvocation, post: Post, permit: Permit
+    ) -> None:
         tool = invocation.agent.tool(row.tool)
         name, cancellation = row.tool_invocation_id, Cancellation()
         context = self._context(row, invocation, deadline, cancellation)
@@ -234,8 +243,8 @@ class Workshop:
         self.start(
             f"policy-{child}",
             approval.is_async,
-            lambda: approval.ask(query, context),
-            lambda: approval.ask_async(query, context),
+            lambda: approval.ask(query, context, quiet=tool.redacts),
+            lambda: approval.ask_async(query, context, quiet=tool.redacts),
             ended,
         )
 
