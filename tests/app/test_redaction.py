@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import attrs
 import pytest
 
+from execution.programs import CRASHES, LOST
 from pawl import (
     Agent,
     AlreadyDecided,
@@ -33,6 +34,7 @@ from pawl import (
     tool,
 )
 from pawl.runtime.records.frozen import replace
+from pawl.runtime.simulation.client import Client
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import Process
 from pawl.runtime.simulation.world import World
@@ -256,6 +258,25 @@ def test_a_live_decision_with_an_edit_runs_what_it_says() -> None:
         assert PAID == [(CARD, 4, ZIP, [PIN])]
         (row,) = world.rows(rest.execution_id)
         assert (row.arguments, row.shown) == ({**GIVEN, "cents": 4}, {**SHOWN, "cents": 4})
+
+
+BARRIERS = ("suspension#1", "approval#1", "tool_dispatch#1", "tool_outcome#1")
+
+
+@pytest.mark.parametrize("at", BARRIERS)
+@pytest.mark.parametrize("do", [*CRASHES, *LOST])
+def test_an_edit_survives_whatever_happens_on_the_way(at: str, do: Any) -> None:
+    one = tool(name="pay", approval=True, recovery="replay", redact=["card", "pins"])(pay.function)
+    agent = Agent(name="office", model=scripted([call("pay", **GIVEN), "done"], record=False), tools=[one])
+    with World(agent, faults=[Fault(at, do)]) as world:
+        client = Client(world, agent, decide=lambda rest: approved({**rest.request.items[0].arguments, "cents": 4}))
+        end = client.see_through()
+        assert isinstance(end, Completed)
+        assert not world.faults.unmet
+        assert {repr(paid) for paid in PAID} == {repr((CARD, 4, ZIP, [PIN]))}
+        (row,) = world.rows(end.execution_id)
+        assert (row.arguments, row.redacted) == ({**GIVEN, "cents": 4}, ("/card", "/to/zip", "/pins"))
+        silent(world.journal("office"), client.rests, [process.events for process in world.processes])
 
 
 def test_an_edit_whose_outline_is_new_is_not_shown_where_the_code_is_not_here() -> None:
