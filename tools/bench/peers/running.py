@@ -90,14 +90,13 @@ class Runner:
         """Milliseconds to import, and from the start of a process to the end of its first durable run."""
         imports = {"Python itself": "pass", "Pawl": "from pawl import Agent, Runtime, tool"}
         imports |= {peer.name: peer.imports for peer in PEERS}
-        peers = {peer.name for peer in PEERS}
         lines = [Line(name, self._place.lacking.get(name, "")) for name in imports]
         for turn in range(self.amounts.rounds):
             for line in (line for line in lines if not line.why):
                 self._tell(f"starting: {line.name}, round {turn + 1} of {self.amounts.rounds}")
                 command = [str(self._place.python), "-c", imports[line.name]]
                 line.add(self._timed(command, "import_ms", line))
-                if line.name in ALL_ALONE and (line.name not in peers or line.name not in self._place.lacking):
+                if line.name in ALL_ALONE and not line.why:
                     with on_disk() as folder:
                         line.add(self._timed(self._child("first", line.name, str(folder)), "first_ms", line))
         return lines
