@@ -76,7 +76,20 @@ async def policed(text: str) -> str:
     return f"policed {text}"
 
 
-TOOLS = (free, paid, slow, probed, policed)
+async def screened(text: str) -> str:
+    """A filter that takes its time."""
+    await asyncio.sleep(1)
+    return text
+
+
+@tool(max_concurrent=1, rate="3/5s", recovery="replay", timeout=6, result_filter=screened)
+async def scarce(text: str) -> str:
+    """One at a time, not too often, and filtered."""
+    await asyncio.sleep(2)
+    return f"scarce {text}"
+
+
+TOOLS = (free, paid, slow, probed, policed, scarce)
 CALL = st.builds(call, st.sampled_from([one.name for one in TOOLS] + ["nothing"]), text=st.sampled_from(["x", "bad"]))
 ANSWER: st.SearchStrategy[Any] = st.one_of(
     st.just("text"),
