@@ -50,7 +50,7 @@ def written(folder: Path, **files: str) -> list[Path]:
     for name, text in files.items():
         path = folder / f"{name.replace('__', '/')}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="surrogatepass")
     return [folder / f"{name}.yaml" for name in files if "__" not in name]
 
 

@@ -380,3 +380,24 @@ def test_includes_lead_so_deep_and_no_deeper(tmp_path: Path) -> None:
     assert said(tmp_path, door=door) == ["f15.yaml:3 Y16"]
     written(tmp_path, f12="pawl: 1\nfragment: f12\n")
     assert said(tmp_path, door=door) == []
+
+
+def test_files_that_include_each_other_in_very_many_ways_are_read_once_each(tmp_path: Path) -> None:
+    wide = 12
+    for level in range(15):
+        below = [f"l{level + 1}n{n}" for n in range(wide)] if level < 14 else []
+        include = (
+            f"include: [{', '.join(f'{name}.yaml' for name in below)}]\nuse: [{', '.join(below)}]\n" if below else ""
+        )
+        for n in range(wide):
+            written(tmp_path, **{f"l{level}n{n}": f"pawl: 1\nfragment: l{level}n{n}\n{include}"})
+    door = edited(WHOLE, ("version: 1\n", "version: 1\ninclude: l0n0.yaml\nuse: l0n0\n"))
+    assert said(tmp_path, door=door) == ["door.yaml:2 Y03"]
+    assert len(compiled(tmp_path, door=edited(door, ("use: l0n0\n", ""))).included) == 14 * wide + 1
+
+
+def test_a_file_includes_so_many_and_no_more(tmp_path: Path) -> None:
+    names = ", ".join(f"f{n}.yaml" for n in range(5000))
+    result = compiled(tmp_path, door=edited(WHOLE, ("version: 1\n", f"version: 1\ninclude: [{names}]\n")))
+    assert {finding.rule for finding in result.findings} == {"Y16"}
+    assert len(result.findings) == 101

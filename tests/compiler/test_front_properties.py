@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from pathlib import Path
 
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from compiler.parts import COURIER, RETRY, written
 from compiler.specs import DOOR, WRITER
 from pawl.runtime.fsm.table import Kind
-from pawl.tools.compiler.compile import Compiled, compile_documents, compile_text
+from pawl.tools.compiler.compile import Compiled, compile_documents, compile_files, compile_text
 from pawl.tools.compiler.graph import Graph, path
 from pawl.tools.compiler.load import load_bytes
 
 ROOT = Path(__file__).parents[2]
-SPECS = [DOOR, WRITER, *(path.read_text(encoding="utf-8") for path in sorted((ROOT / "fsm_specs").glob("*.yaml")))]
+SPECS = [
+    DOOR,
+    WRITER,
+    COURIER,
+    RETRY,
+    *(path.read_text(encoding="utf-8") for path in sorted((ROOT / "fsm_specs").glob("*.yaml"))),
+]
 WORDS = sorted({word for spec in SPECS for word in spec.replace(",", " ").replace(":", " ").split()})
 PIECES = [
     "{", "}", "[", "]", ": ", "- ", "\n", "  ", ", ", "&a ", "*a", "!!x ", "<<: ", "'", '"', "|\n", "# ", "? ", "--- ",
@@ -32,7 +40,7 @@ def holds(result: Compiled) -> None:
         assert finding.message.isprintable() or "\n" not in finding.message
         assert finding.position.line >= 1
         assert finding.position.column >= 1
-    refused = {finding.position.file for finding in result.errors}
+    refused = {finding.position.outermost.file for finding in result.errors}
     for machine in result.machines:
         assert machine.file not in refused
         names = {state.name for state in machine.states}
@@ -57,9 +65,9 @@ def compile_twice(text: str) -> Compiled:
 
 
 @st.composite
-def mutated(draw: st.DrawFn) -> str:
-    """A spec of the project after a few words were changed, moved, lost or doubled."""
-    text: str = draw(st.sampled_from(SPECS))
+def mutated(draw: st.DrawFn, specs: list[str] = SPECS) -> str:
+    """One of `specs` after a few words were changed, moved, lost or doubled."""
+    text: str = draw(st.sampled_from(specs))
     chance = random.Random(draw(st.integers(0, 2**32)))
     for _ in range(chance.randint(1, 6)):
         at = chance.randrange(len(text) + 1)
@@ -89,6 +97,18 @@ def test_a_mutated_spec_is_answered_and_never_raises(text: str) -> None:
     compile_twice(text)
 
 
+@given(mutated([COURIER]) | st.just(COURIER), mutated([RETRY]) | st.just(RETRY))
+@settings(max_examples=150, deadline=None)
+def test_a_mutated_fragment_is_answered_and_never_raises(courier: str, retry: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = written(Path(folder), courier=courier, retry=retry)
+        alone, together = compile_files(paths[:1]), compile_files(paths)
+        assert compile_files(paths[:1]) == alone
+        holds(alone)
+        holds(together)
+        assert together.machines == alone.machines
+
+
 @given(st.binary(max_size=400))
 @example(b"\xff\xfe")
 @example(b"\x00" * 10)
@@ -110,9 +130,12 @@ KEYS = [
     "transitions", "error", "unhandled", "checks", "doc", "context", "from", "to", "on", "when", "unless", "do",
     "initial", "auto", "wait", "final", "halt", "enter", "after", "delay", "resume", "barrier", "refused", "stop",
     "unwritten", "conflict", "superseded", "records", "effect", "behind", "outcome", "label", "payload", "authority",
-    "correlate", "lost", "ignore", "stale", "refuse", "a", "b", "a.committing", "W15",
+    "correlate", "lost", "ignore", "stale", "refuse", "a", "b", "a.committing", "W15", "include", "use", "fragment",
+    "exits", "parameters", "with", "as",
 ]  # fmt: skip
-LEAVES = st.sampled_from(["true", "1", "a", "b", "c", "STOP", "a.committing", "", "*", "x:Y", "12:30", "A b", "é"])
+LEAVES = st.sampled_from(
+    ["true", "1", "a", "b", "c", "STOP", "a.committing", "", "*", "x:Y", "12:30", "A b", "é", "a as b", "a.*", "a.yaml"]
+)
 TREES = st.recursive(
     LEAVES,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
@@ -120,7 +143,7 @@ TREES = st.recursive(
 )
 
 
-@given(st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS[:16], TREES)))
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys([*KEYS[:16], *KEYS[-7:-2]], TREES)))
 @settings(max_examples=150, deadline=None)
 def test_any_tree_under_the_right_keys_is_answered(tree: dict[str, object]) -> None:
     compile_twice(yaml.safe_dump(tree, allow_unicode=True))

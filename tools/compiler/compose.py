@@ -15,7 +15,7 @@ import attrs
 
 from pawl.tools.compiler.assemble import MAX_ROWS, MAX_STATES
 from pawl.tools.compiler.canonical import meaning
-from pawl.tools.compiler.findings import Finding, Severity, listed, quoted, suggest
+from pawl.tools.compiler.findings import MOST_FINDINGS, Finding, Severity, listed, quoted, suggest
 from pawl.tools.compiler.include import Included, Includes
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.rename import Frame
@@ -173,7 +173,8 @@ class _Composer:
             self._wrong("E02", event.name.at, f"{where}; say the same in both places, or remove one")
 
     def _wrong(self, rule: str, at: Position, message: str) -> None:
-        self.findings.append(Finding(rule, Severity.ERROR, at, message))
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(Finding(rule, Severity.ERROR, at, message))
 
 
 def _frame(

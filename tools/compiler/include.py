@@ -8,7 +8,7 @@ from pathlib import Path, PurePath, PureWindowsPath
 
 import attrs
 
-from pawl.tools.compiler.findings import Finding, Severity, quoted, suggest
+from pawl.tools.compiler.findings import MOST_FINDINGS, Finding, Severity, quoted, suggest
 from pawl.tools.compiler.load import load
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.nodes import Document
@@ -17,6 +17,9 @@ from pawl.tools.compiler.structure import structure
 
 MAX_DEPTH = 16
 """How many files deep an include may lead."""
+
+MAX_FILES = 100
+"""How many files one file may include."""
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -51,6 +54,7 @@ class Library:
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._files: dict[Path, _File] = {}
+        self._included: dict[Path, Included | None] = {}
         self.findings: list[Finding] = []
         self.read: dict[str, None] = {}
         """The files that were read because another includes them, as messages name them."""
@@ -68,13 +72,18 @@ class Library:
     def includes(self, spec: Spec) -> Includes:
         """The fragments that `spec` includes."""
         place = _resolved(spec.file)
+        self._included = {}  # what may be included depends on where the machine is
         return self._includes(spec, place.parent, (place,))
 
     def _includes(self, part: Part, root: Path, trail: tuple[Path, ...]) -> Includes:
         found: dict[str, Included] = {}
         seen: dict[Path, File] = {}
         whole = True
-        for file in part.include:
+        if len(part.include) > MAX_FILES:
+            message = f"more than {MAX_FILES} files are included here; put fragments together that are used together"
+            self._wrong("Y16", part.include[MAX_FILES].at, message)
+            whole = False
+        for file in part.include[:MAX_FILES]:
             included = self._one(file, root, trail, seen)
             if included is None:
                 whole = False
@@ -94,6 +103,9 @@ class Library:
         problem = _unusual(file.text) or _outside(place, root, trail[0].name) or _missing(file.text, place)
         if problem is None and place in trail:
             problem = _round(place, trail)
+        elif problem is None and place in self._included and place not in seen:
+            seen[place] = file
+            return self._included[place]
         if problem is None and len(trail) > MAX_DEPTH:
             problem = f"files include each other more than {MAX_DEPTH} deep; include it where it is used"
         if problem is not None:
@@ -103,6 +115,11 @@ class Library:
             self._wrong("E02", file.at, f"{quoted(file.text)} is included twice; remove one")
             return None
         seen[place] = file
+        self._included[place] = self._fragment(file, path, place, root, trail)
+        return self._included[place]
+
+    def _fragment(self, file: File, path: Path, place: Path, root: Path, trail: tuple[Path, ...]) -> Included | None:
+        """What the file at `path` holds, with what that one includes; None, and a finding, when it is no fragment."""
         loaded = self._load(path, place)
         if isinstance(loaded.part, Spec):
             message = f"{quoted(file.text)} is a machine; only a file that begins with `fragment: NAME` can be included"
@@ -126,9 +143,8 @@ class Library:
         return _File(part, (*document.findings, *wrong))
 
     def _wrong(self, rule: str, at: Position, message: str) -> None:
-        finding = Finding(rule, Severity.ERROR, at, message)
-        if finding not in self.findings:
-            self.findings.append(finding)
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(Finding(rule, Severity.ERROR, at, message))
 
 
 def _unusual(text: str) -> str | None:

@@ -44,9 +44,10 @@ def dead_row(subject: Subject) -> Found:
 
 def _shadowed(spec: RowSpec, scope: Scope, made: set[tuple[str, str | None]]) -> Found:
     """A wildcard that gives no state a row."""
+    given = {event for _, event in made}
     for name in spec.source:
         if scope.is_wildcard(name) and spec.event:
-            missing = [event for event in scope.handled(spec.event) if event not in {event for _, event in made}]
+            missing = [event for event in scope.handled(spec.event) if event not in given]
             if missing:
                 what = f"{listed(missing)} from {quoted(scope.spec.local(name))} is never decided by this row"
                 yield spec.at, f"{what}: every state that can get it has rows that are always taken first; remove it"
