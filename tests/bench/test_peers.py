@@ -12,7 +12,7 @@ import pytest
 
 from pawl.tools.bench.lifecycle import DAY
 from pawl.tools.bench.peers import __main__ as program
-from pawl.tools.bench.peers import installing, running
+from pawl.tools.bench.peers import installing, quiet, running
 from pawl.tools.bench.peers.child import alone, steps, together
 from pawl.tools.bench.peers.installing import Place
 from pawl.tools.bench.peers.machines import CONTESTANTS
@@ -106,6 +106,19 @@ def test_ratios_are_of_the_same_round() -> None:
     assert other.median("nothing") is None
 
 
+def test_a_quiet_moment_is_waited_for_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([1.5, 0.9, 0.1])
+    monkeypatch.setattr(quiet, "busy_cores", lambda: next(looks))
+    assert quiet.await_quiet(1000) == 0.1
+    monkeypatch.setattr(quiet, "busy_cores", lambda: 2.0)
+    assert quiet.await_quiet(0) == 2.0
+
+
+def test_a_system_that_does_not_tell_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quiet, "_ticks", lambda: None)
+    assert quiet.busy_cores() == 0.0
+
+
 # installing -----------------------------------------------------------------------------------------------------------
 
 
@@ -182,11 +195,12 @@ def test_every_row_has_as_many_cells_as_the_head(table: Any) -> None:
 
 
 def test_the_data_has_every_value_of_every_round() -> None:
-    said = data({"steps": [Line("a", values={"times": [1.0, 2.0]})]}, QUICK, machine())
+    said = data({"steps": [Line("a", values={"times": [1.0, 2.0]})]}, QUICK, machine([0.0, 1.5, 1.9]))
     assert json.loads(json.dumps(said))["works"]["steps"][0] == {
         "name": "a", "why": "", "median": {"times": 1.5}, "values": {"times": [1.0, 2.0]}
     }  # fmt: skip
     assert said["machine"]["cpu"]
+    assert said["machine"]["busy"] == "Other work was going on: it used 1.5 cores."
     assert said["versions"]["DBOS"][0].startswith("dbos==")
 
 

@@ -21,6 +21,7 @@ from pawl.tools.bench.peers.installing import Place
 from pawl.tools.bench.peers.machines import CONTESTANTS
 from pawl.tools.bench.peers.ours import ALL_ALONE, ALL_TOGETHER, BARE
 from pawl.tools.bench.peers.pins import PEERS
+from pawl.tools.bench.peers.quiet import await_quiet
 from pawl.tools.bench.rounds import on_disk
 
 Found = dict[str, float]
@@ -63,8 +64,10 @@ class Line:
 class Runner:
     """Measures in the environment of `place`; `tell` hears of every measurement that begins."""
 
-    def __init__(self, place: Place, amounts: Amounts, tell: Callable[[str], None]) -> None:
-        self._place, self.amounts, self._tell = place, amounts, tell
+    def __init__(self, place: Place, amounts: Amounts, tell: Callable[[str], None], quiet: float = 0.0) -> None:
+        self._place, self.amounts, self._tell, self._quiet = place, amounts, tell, quiet
+        self.busy: list[float] = []
+        """Cores that others used when each measurement began."""
 
     def steps(self) -> list[Line]:
         """Steps of a state machine; `times` is how many times as slow as a table of dicts."""
@@ -118,6 +121,7 @@ class Runner:
 
     def _measured(self, command: Sequence[str]) -> Found | str:
         """What the child found, or in a few words why it found nothing."""
+        self.busy.append(await_quiet(self._quiet))
         try:
             done = self._run(command)
         except subprocess.TimeoutExpired:
@@ -129,6 +133,7 @@ class Runner:
         return found
 
     def _timed(self, command: Sequence[str], column: str, line: Line) -> Found:
+        self.busy.append(await_quiet(self._quiet))
         begin = perf_counter()
         try:
             done = self._run(command)

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 import attrs
@@ -37,6 +38,7 @@ class Table:
     columns: tuple[Column, ...]
 
 
+_QUIET: Final = 0.3
 _TIMES: Final = Column("times", "× bare program", "{:.1f}")
 
 TABLES: Final = (
@@ -135,9 +137,9 @@ def _durability() -> str:
     return "\n".join([*lines, "", "That a step is about to begin is on record with Pawl and the bare program only."])
 
 
-def machine() -> dict[str, Any]:
-    """What the figures depend on."""
-    busy = os.getloadavg()[0]
+def machine(busy: Sequence[float]) -> dict[str, Any]:
+    """What the figures depend on; `busy` are the cores that others used when the measurements began."""
+    used = median(busy) if busy else 0.0
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "cpu": _cpu(),
@@ -146,8 +148,8 @@ def machine() -> dict[str, Any]:
         "sqlite": sqlite3.sqlite_version,
         "system": f"{platform.system()} {platform.release()}",
         "disk": _disk(),
-        "load_before": busy,
-        "busy": f"Other work was going on (load {busy:.1f})." if busy > 1 else "",
+        "others_used_cores": used,
+        "busy": f"Other work was going on: it used {used:.1f} cores." if used > _QUIET else "",
     }
 
 
