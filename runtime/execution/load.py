@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from pawl.runtime.agent.assembly import PLAIN, Assembly, restored
 from pawl.runtime.agent.payloads import Recovered
@@ -12,7 +13,7 @@ from pawl.runtime.execution.output import ended
 from pawl.runtime.records.events import Event, durable_events
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind, JournalRecord
-from pawl.runtime.records.messages import Message, ToolCall
+from pawl.runtime.records.messages import Message, Role, ToolCall
 from pawl.runtime.records.tools import StoredTool
 from pawl.runtime.store.port import Operation, Transaction
 
@@ -38,17 +39,23 @@ def messages(records: Sequence[JournalRecord]) -> tuple[Message, ...]:
     """Journal records as messages, in order."""
     said: list[Message] = []
     for record in records:
-        text = record.body or ""
-        match record.kind:
-            case JournalKind.EXTERNAL_MESSAGE | JournalKind.CORRECTION:
-                said.append(Message("user", text))
-            case JournalKind.ASSISTANT_MESSAGE:
-                said_calls = record.meta.get("calls", ())
-                calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in said_calls)
-                said.append(Message("assistant", text, calls))
-            case JournalKind.TOOL_MESSAGE:
-                said.append(Message("tool", text, tool_call_id=record.meta["tool_call_id"]))
+        role, text = _ROLES.get(record.kind), record.body or ""
+        if role == "user":
+            said.append(Message("user", text))
+        elif role == "assistant":
+            calls = [ToolCall(call["id"], call["name"], call["arguments"]) for call in record.meta.get("calls", ())]
+            said.append(Message("assistant", text, tuple(calls)))
+        elif role == "tool":
+            said.append(Message("tool", text, (), record.meta["tool_call_id"]))
     return tuple(said)
+
+
+_ROLES: Final[dict[JournalKind, Role]] = {
+    JournalKind.EXTERNAL_MESSAGE: "user",
+    JournalKind.CORRECTION: "user",
+    JournalKind.ASSISTANT_MESSAGE: "assistant",
+    JournalKind.TOOL_MESSAGE: "tool",
+}
 
 
 def journal(tx: Transaction, record: ExecutionRecord, after: int = 0, page: int = 1000) -> Iterator[JournalRecord]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from json.scanner import make_scanner
 from typing import Any, Final, NoReturn
 
 from pawl.runtime.records.canonical import canonical
@@ -89,6 +90,14 @@ def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a JSON number")
 
 
-_loads: Final[Callable[[str], Any]] = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant
-).decode
+_decoder: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant)
+_scan: Final[Callable[[str, int], tuple[Any, int]]] = make_scanner(_decoder)
+
+
+def _loads(text: str) -> Any:
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        return _decoder.decode(text)
+    # Canonical text has nothing around its value. `decode` looks for that first: a third of the time of a small object.
+    return value if end == len(text) else _decoder.decode(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pawl.runtime.records.errors import StoreCorrupt, WrongAgent
@@ -13,12 +13,15 @@ from pawl.runtime.store.rules import VISIBLE, digest_key
 from pawl.runtime.store.sqlite_rows import Rows
 
 _SELECT = (
-    "SELECT j.position, j.kind, e.execution_id, j.at, j.content, c.digest, c.body, j.meta "
-    "FROM journal j JOIN executions e ON e.id = j.execution LEFT JOIN contents c ON c.id = j.content "
-    "WHERE j.agent = ? AND j.position > ? "
+    "SELECT j.position, j.kind, j.execution, j.at, j.content, c.digest, c.body, j.meta "
+    "FROM journal j LEFT JOIN contents c ON c.id = j.content WHERE j.agent = ? AND j.position > ? "
 )
 _MESSAGES = f"AND j.kind IN ({', '.join(repr(str(kind)) for kind in MESSAGE_KINDS)}) "
-_SEEN = f"AND (e.status IN ({', '.join(map(repr, VISIBLE))}) OR e.execution_id = ?) "
+_SEEN = (
+    "AND j.execution IN (SELECT id FROM executions WHERE agent = ? "
+    f"AND (status IN ({', '.join(map(repr, VISIBLE))}) OR execution_id = ?)) "
+)
+_KINDS = {kind.value: kind for kind in JournalKind}
 
 
 class SqliteContents:
@@ -96,41 +99,54 @@ class SqliteJournal:
 
     def read(self, agent_id: str, after: int = 0, limit: int = 1000) -> Sequence[JournalRecord]:
         """Records after a position, in order, bodies included."""
-        return self._select("", agent_id, after, (), limit)
+        return self._select("", self._rows.known_agent(agent_id), after, (), limit)
 
     def transcript(self, agent_id: str, execution_id: str | None = None, after: int = 0) -> Sequence[JournalRecord]:
         """Message records visible to a run: of executions that ended well, and of `execution_id`."""
-        return self._select(_MESSAGES + _SEEN, agent_id, after, (execution_id,), -1)
+        agent = self._rows.known_agent(agent_id)
+        return self._select(_MESSAGES + _SEEN, agent, after, (agent, execution_id), -1)
 
     def _select(
-        self, where: str, agent_id: str, after: int, more: tuple[Any, ...], limit: int
+        self, where: str, agent: int | None, after: int, more: tuple[Any, ...], limit: int
     ) -> Sequence[JournalRecord]:
-        agent = self._rows.known_agent(agent_id)
         if agent is None:
             return []
         query = f"{_SELECT}{where}ORDER BY j.position LIMIT ?"
-        return list(_records(self._rows.all(query, (agent, after, *more, limit))))
+        found = self._rows.all(query, (agent, after, *more, limit))
+        names = {execution: self._name(execution) for execution in {row[2] for row in found}}
+        return [_record(names, *row) for row in found]
+
+    def _name(self, execution: int) -> str:
+        """The id of the execution with that row number: asked once each, where a join would be asked by every row."""
+        found = self._rows.execute("SELECT execution_id FROM executions WHERE id = ?", (execution,)).fetchone()
+        if found is None:
+            raise StoreCorrupt("the execution of some journal records is missing; restore a backup")
+        name: str = found[0]
+        return name
 
 
-def _records(found: Iterable[tuple[Any, ...]]) -> Iterable[JournalRecord]:
-    for position, kind, execution_id, at, content, digest, body, meta in found:
-        if content is not None:
-            if body is None:
-                raise StoreCorrupt(f"the body of journal record {position} is missing; restore a backup")
-            _checked(digest, body)
-        yield JournalRecord(position, _kind(kind, position), execution_id, at, body, _meta(meta, position))
+def _record(
+    names: Mapping[int, str],
+    position: int,
+    kind: str,
+    execution: int,
+    at: float,
+    content: int | None,
+    digest: bytes,
+    body: str | None,
+    meta: str | None,
+) -> JournalRecord:
+    if content is not None:
+        if body is None:
+            raise StoreCorrupt(f"the body of journal record {position} is missing; restore a backup")
+        _checked(digest, body)
+    known = _KINDS.get(kind)
+    if known is None:
+        raise StoreCorrupt(f"journal record {position} is of an unknown kind {kind!r}; upgrade Pawl")
+    return JournalRecord(position, known, names[execution], at, body, {} if meta is None else _meta(meta, position))
 
 
-def _kind(text: str, position: int) -> JournalKind:
-    try:
-        return JournalKind(text)
-    except ValueError:
-        raise StoreCorrupt(f"journal record {position} is of an unknown kind {text!r}; upgrade Pawl") from None
-
-
-def _meta(text: str | None, position: int) -> dict[str, Any]:
-    if text is None:
-        return {}
+def _meta(text: str, position: int) -> dict[str, Any]:
     meta = decode_json(text, f"journal[{position}].meta")
     if not isinstance(meta, dict):
         raise StoreCorrupt(f"journal[{position}].meta: expected an object, found {meta!r}")
