@@ -91,7 +91,7 @@ def _no_constant(text: str) -> NoReturn:
 
 
 _decoder: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant)
-_scan: Final[Callable[[str, int], tuple[Any, int]]] = make_scanner(_decoder)
+_scan: Final[Callable[[str, int], tuple[Any, int]]] = make_scanner(_decoder)  # type: ignore[arg-type]  # typeshed asks for a scanner
 
 
 def _loads(text: str) -> Any:
