@@ -8,6 +8,7 @@ import pytest
 
 from cli.looks import NEW, OLD, SOME, recorded, row
 from cli.shell import Shell, agrees
+from compiler.specs import WRITER
 from pawl.tools.compiler.compile import compile_text
 
 
@@ -165,3 +166,25 @@ def test_what_a_recorder_saved_is_what_the_command_reads(here: Shell) -> None:
     assert ran.json["machines"][0]["taken"] == 3
     assert json.loads((here.folder / "mine.json").read_text())["machines"][0]["started"] == {"cart": 1}
     assert compile_text(NEW).machines[0].spec_hash != model.spec_hash
+
+
+def test_the_protocol_of_a_barrier_is_one_line_and_can_be_left_out(here: Shell) -> None:
+    here.write("writer.yaml", WRITER)
+    here.write("writer.json", recorded(row("writing.committing", "refused", "failed"), machine="writer"))
+
+    every = here("coverage", "writer.yaml", "writer.json")
+    written = here("coverage", "writer.yaml", "writer.json", "--written")
+
+    (line,) = [line for line in every.out.splitlines() if "the protocol of its barrier" in line]
+    assert line.split()[:5] == ["writer.yaml:6", "1", "of", "29", "writing.*"]
+    assert "protocol" not in written.out
+    assert written.out.startswith("writer: 0 of ")
+
+
+def test_of_many_rows_that_do_not_fit_some_are_told(here: Shell) -> None:
+    here.write("many.json", recorded(*(row("cart", f"e{number}", None) for number in range(25))))
+
+    said = here("coverage", "order.yaml", "many.json").err
+
+    assert said.count("has no such row") == 20
+    assert "and 5 rows more that order does not have" in said

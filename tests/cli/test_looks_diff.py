@@ -11,6 +11,7 @@ import pytest
 
 from cli.looks import NEW, OLD
 from cli.shell import Shell, agrees
+from compiler.specs import WRITER
 
 
 @pytest.fixture
@@ -106,3 +107,61 @@ def test_a_wrong_spec_is_told_by_its_findings(here: Shell) -> None:
     assert "E01" in ran.err
     assert as_json.code == 1
     assert as_json.json["findings"][0]["rule"] == "E01"
+
+
+def test_a_barrier_is_told_as_a_state_and_its_protocol_as_one_line(here: Shell) -> None:
+    here.write("old.yaml", WRITER)
+    here.write("new.yaml", WRITER.replace("stop: stopped", "stop: failed").replace("  stopped: {final: true}\n", ""))
+
+    ran = here("diff", "old.yaml", "new.yaml")
+
+    assert "\n  ~ 2 rows of the protocol of barriers\n" in ran.out
+    assert "\n  - stopped\n" in ran.out
+    assert "writing.committing: 'committed' [stop_noted]: it went to 'stopped', goes to 'failed' now" in ran.out
+
+
+def test_rows_in_another_order_are_told_with_their_places(here: Shell) -> None:
+    first = "  - {from: paying, on: paid, to: hold, when: late}\n"
+    anchor = "  - {from: paying, on: paid, to: packing, when: enough}\n"
+    here.write("old.yaml", OLD.replace(anchor, anchor.replace("enough", "small") + first))
+    here.write("new.yaml", OLD.replace(anchor, first + anchor.replace("enough", "small")))
+
+    ran = here("diff", "old.yaml", "new.yaml", "--compatible")
+
+    assert ran.code == 1
+    assert "(number 1 before, 2 now)" in ran.out
+    assert "paying: 'paid' [late, small]: it went to 'packing', goes to 'hold' now" in ran.out
+
+
+def test_a_compatible_change_says_so(here: Shell) -> None:
+    here.write("new.yaml", OLD.replace("to: sent}", "to: sent, do: [post]}"))
+
+    ran = here("diff", "old.yaml", "new.yaml", "--compatible")
+
+    assert ran.code == 0
+    assert "compatible: what the old machine accepts, the new one accepts, through the same states" in ran.out
+    assert "not judged: the actions of 1 row" in ran.out
+
+
+def test_another_beginning_is_told(here: Shell) -> None:
+    later = OLD.replace("cart: {initial: true}", "cart: {}").replace("packing: {}", "packing: {initial: true}")
+    here.write("new.yaml", later)
+
+    ran = here("diff", "old.yaml", "new.yaml")
+
+    assert "~ initial: cart -> packing" in ran.out
+    assert "not compatible: sessions began in 'cart', and begin in 'packing' now" in ran.out
+
+
+def test_machines_with_nothing_in_common_are_told_without_end(here: Shell) -> None:
+    states = "".join(f"  s{number}: {{final: true}}\n" for number in range(30))
+    rows = "".join(f"  - {{from: s, on: e{number}, to: s{number}}}\n" for number in range(30))
+    events = ", ".join(f"e{number}: {{}}" for number in range(30))
+    head = "pawl: 1\nmachine: m\nversion: 1\nstates:\n  s: {initial: true}\n"
+    here.write("old.yaml", f"{head}{states}events: {{{events}}}\ntransitions:\n{rows}")
+
+    said = here("diff", "old.yaml", "new.yaml").out
+
+    assert "~ name: m -> order" in said
+    assert "  and 11 states more\n" in said
+    assert "there is no state from which every word holds" in said

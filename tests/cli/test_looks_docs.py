@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from cli.looks import NEW, OLD
@@ -129,3 +131,13 @@ transitions:
   - {from: "*", on: cancel, to: sent}
 unhandled: {stale: "*"}
 """
+
+
+def test_without_the_drawing_program_it_says_what_to_install(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.write("order.yaml", OLD)
+    monkeypatch.setattr(shutil, "which", lambda *_args, **_more: None)
+
+    ran = shell("docs", "order.yaml")
+
+    assert ran.code == 2
+    assert "pip install 'pawl-fsm[tools]'" in ran.err

@@ -5,6 +5,7 @@ What changed is brought by hand, and clocks stand still; one test has the real t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
@@ -210,3 +211,21 @@ def test_a_folder_that_cannot_be_watched_is_told(tmp_path: Path, monkeypatch: py
 
     with pytest.raises(Misuse, match="limit reached; WATCHFILES_FORCE_POLLING=1 may help"):
         next(changes([tmp_path]))
+
+
+def test_without_the_watching_library_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+
+    with pytest.raises(Misuse, match=r"pip install 'pawl-fsm\[tools\]'"):
+        next(changes([tmp_path]))
+
+
+def test_a_terminal_can_be_cleared_before_each_round_and_a_pipe_is_not(
+    watched: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, piped = watched(saving(NEW), clear=True)
+    monkeypatch.setattr("pawl.tools.cli.watching.clear", lambda: print("cleared"))  # noqa: T201
+    _, shown = watched(saving(OLD), clear=True)
+
+    assert piped.startswith("00:00:00.000")
+    assert shown.startswith("cleared\n00:00:00.000")
