@@ -5,84 +5,100 @@ from __future__ import annotations
 import random
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 
+import attrs
 import pytest
 
-from compiler.mealy import CORPORA, Mealy, corpus, read
+from corpora.dot import Dot, read
+from corpora.making import Built, files, from_dot
 from diff.patching import content, patched
-from pawl.tools.compiler.compile import compile_text
 from pawl.tools.compiler.model import MachineModel
 from pawl.tools.diff.difference import difference
 from pawl.tools.diff.verdict import Verdict, verdict
 
-HISTORIES = sorted(path.name for path in (CORPORA / "dtls-versions").glob("*")) or ["absent"]
+HISTORIES = sorted({path.parent.name for path in files("dtls-versions", "*/hyp*.dot")})
+pytestmark = pytest.mark.skipif(not HISTORIES, reason="the corpora are not here")
+each_history = pytest.mark.parametrize("history", HISTORIES)
+
+
+@attrs.frozen
+class Version:
+    """One file of a history."""
+
+    dot: Dot
+    built: Built
+    model: MachineModel
+
+
+def made(dot: Dot, **more: str) -> Version:
+    built = from_dot(dot, **more)
+    return Version(dot, built, built.model())
 
 
 @cache
-def versions(history: str) -> tuple[tuple[Mealy, MachineModel], ...]:
-    files = sorted((corpus("dtls-versions") / history).glob("hyp*.dot"), key=lambda path: int(path.stem[3:]))
-    return tuple((mealy, compiled(mealy, path)) for path in files for mealy in [read(path)])
+def versions(history: str) -> tuple[Version, ...]:
+    paths = files("dtls-versions", f"{history}/hyp*.dot")
+    return tuple(made(read(path)) for path in sorted(paths, key=lambda path: int(path.stem[3:])))
 
 
-def compiled(mealy: Mealy, path: Path) -> MachineModel:
-    found = compile_text(mealy.spec("learned"), path.name)
-    assert not found.errors, found.errors
-    return found.machines[0]
+def walked(dot: Dot, word: list[str]) -> list[str | None]:
+    """The state after each input; None where the machine has no edge, and stays."""
+    edges = {(edge.source, edge.event): edge.target for edge in dot.edges}
+    state, found = dot.initial, list[str | None]()
+    for letter in word:
+        target = edges.get((state, letter))
+        state = target if target is not None else state
+        found.append(target)
+    return found
 
 
-@pytest.mark.parametrize("history", HISTORIES)
-def test_what_differs_carried_out_is_the_next_version(history: str) -> None:
-    steps = versions(history)
-    assert len(steps) > 5
-
-    for (_, old), (_, new) in pairwise(steps):
-        found = difference(old, new)
-        assert not found.empty
-        assert patched(found) == content(new)
-        assert patched(difference(new, old)) == content(old)
+def keeps(old: Version, new: Version, word: list[str]) -> bool:
+    """Whether every input that the old machine has an edge for leads to the same state in the new one."""
+    both = zip(walked(old.dot, word), walked(new.dot, word), strict=True)
+    return all(before is None or now == before for before, now in both)
 
 
-def _keeps(old: Mealy, new: Mealy, word: list[str]) -> bool:
-    """Whether every input of `word` that the old machine has an edge for leads to the same state in the new one."""
-    return all(
-        before is None or (now is not None and now[0] == before[0])
-        for before, now in zip(old.walk(word), new.walk(word), strict=True)
-    )
-
-
-def _word(judged: Verdict, old: Mealy) -> list[str]:
+def shown(judged: Verdict, old: Version) -> list[str]:
+    """The word of a verdict, as the file says it."""
     assert judged.witness is not None
+    texts = {name: text for text, name in old.built.events.items()}
     events = [*(row.event for row in judged.witness.path), judged.witness.broken.event]
-    texts = {name: text for text, name in old.inputs.items()}
     return [texts[event] for event in events if event is not None]
 
 
-@pytest.mark.parametrize("history", HISTORIES)
+@each_history
+def test_what_differs_carried_out_is_the_next_version(history: str) -> None:
+    assert len(versions(history)) > 5
+
+    for old, new in pairwise(versions(history)):
+        found = difference(old.model, new.model)
+        assert not found.empty
+        assert patched(found) == content(new.model)
+        assert patched(difference(new.model, old.model)) == content(old.model)
+
+
+@each_history
 def test_a_verdict_is_true_of_every_word_and_its_own_word_shows_it(history: str) -> None:
     steps = versions(history)
     chance = random.Random(history)
-    judged_as = set()
+    verdicts = set()
 
-    pairs = [*pairwise(steps), *((each, each) for each in steps), (steps[0], steps[-1])]
-    for (mealy, old), (other, new) in pairs:
-        judged = verdict(old, new)
-        judged_as.add(judged.compatible)
+    for old, new in [*pairwise(steps), *((each, each) for each in steps), (steps[0], steps[-1])]:
+        judged = verdict(old.model, new.model)
+        verdicts.add(judged.compatible)
         if judged.compatible:
-            letters = sorted(mealy.inputs)
-            assert all(_keeps(mealy, other, chance.choices(letters, k=30)) for _ in range(50))
+            assert all(keeps(old, new, chance.choices(old.dot.events(), k=30)) for _ in range(50))
         else:
-            assert not _keeps(mealy, other, _word(judged, mealy))
+            assert not keeps(old, new, shown(judged, old))
 
-    assert judged_as == {True, False}
+    assert verdicts == {True, False}
 
 
-@pytest.mark.parametrize("history", HISTORIES)
+@each_history
 def test_a_version_that_only_learned_more_is_compatible_with_what_it_knew(history: str) -> None:
-    """Without one of its last state's edges a machine refuses there; with it, every word of before still holds."""
-    mealy, whole = versions(history)[-1]
-    less = Mealy(mealy.initial, mealy.states, mealy.moves[:-1])
-    part = compiled(less, Path("less.dot"))
+    """Without its last edge a machine refuses there; with it, every word of before still holds."""
+    whole = versions(history)[-1]
+    less = made(attrs.evolve(whole.dot, edges=whole.dot.edges[:-1]), unhandled={"refuse": "*"})  # type: ignore[arg-type]
 
-    assert verdict(part, whole).compatible
-    assert not verdict(whole, part).compatible
+    assert verdict(less.model, whole.model).compatible
+    assert not verdict(whole.model, less.model).compatible
