@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cli.test_specs import Pawl
+from cli.test_specs import SPEC, Pawl
 from compiler.as_editors import data
 
 FRAGMENT = """\
@@ -122,6 +122,17 @@ def test_a_fragment_alone_is_no_machine_and_no_mistake(pawl: Pawl) -> None:
     assert (ran.code, ran.err, ran.out) == (0, "", "1 spec, 0 errors, 0 warnings\n")
     assert pawl("generate", "specs/parts").code == 0
     assert [path.name for path in (pawl.folder / "specs" / "parts").iterdir()] == ["blink.yaml"]
+
+
+def test_a_module_whose_spec_has_become_a_fragment_is_stale(pawl: Pawl) -> None:
+    pawl.write("specs/light.yaml", SPEC)
+    pawl("generate", "specs")
+    pawl.write("specs/light.yaml", "pawl: 1\nfragment: light\n")
+
+    ran = pawl("generate", "specs", "--check")
+
+    assert (ran.code, "specs/light.py: its spec is gone" in ran.err) == (1, True)
+    assert "removed   specs/light.py" in pawl("generate", "specs", "--prune").out
 
 
 # the schema

@@ -319,6 +319,28 @@ def test_states_events_and_groups_may_move_along(tmp_path: Path) -> None:
     assert machine.spec_hash == compile_text(WHOLE).machines[0].spec_hash
 
 
+def test_the_beginning_may_move_along_and_there_is_one(tmp_path: Path) -> None:
+    closed = "  closed: {initial: true}\n"
+    door = edited(WHOLE, (closed, ""), ("version: 1\n", "version: 1\ninclude: more.yaml\nuse: more\n"))
+    machine = model(tmp_path, door=door, more=f"pawl: 1\nfragment: more\nstates:\n{closed}")
+    assert machine.initial == "closed"
+    assert machine.spec_hash == compile_text(WHOLE).machines[0].spec_hash
+    both = edited(door, ("  open: {}\n", "  open: {initial: true}\n"))
+    assert said(tmp_path, door=both) == ["more.yaml:4 E03"]
+
+
+def test_the_way_into_a_use_may_lie_in_what_the_fragment_uses_without_a_prefix(tmp_path: Path) -> None:
+    outer = "pawl: 1\nfragment: outer\ninclude: quiet.yaml\nuse: quiet\n"
+    machine = (
+        "pawl: 1\nmachine: m\nversion: 1\ninclude: outer.yaml\nuse: outer as o\n"
+        "states: {a: {initial: true, auto: true}}\ntransitions: [{from: a, to: o}]\nchecks: {W15: off}\n"
+    )
+    found = model(tmp_path, m=machine, outer=outer, quiet=QUIET)
+    assert table(found) == ["a - -> o.resting", "o.resting wake -> -"]
+    twice = f"{outer}states: {{b: {{initial: true}}}}\n"
+    assert said(tmp_path, m=machine, outer=twice, quiet=QUIET) == ["quiet.yaml:4 E03"]
+
+
 def test_what_a_fragment_brings_is_in_the_hash_and_where_it_lies_is_not(tmp_path: Path) -> None:
     first = model(tmp_path, courier=COURIER, retry=RETRY).spec_hash
     moved = edited(COURIER, ("include: retry.yaml", "include: [parts/again.yaml]"))

@@ -8,6 +8,7 @@ import string
 from pathlib import Path
 from typing import Any
 
+import attrs
 import jsonschema
 import pytest
 from hypothesis import given, settings
@@ -18,10 +19,13 @@ from compiler.golden import GOLDEN
 from compiler.specs import DOOR, WRITER, edited
 from compiler.test_error_goldens import CASES as ERRORS
 from compiler.test_error_goldens import GOLDEN as BROKEN
+from compiler.test_front_properties import mutated
 from compiler.test_language_page import EXAMPLE, FRAGMENT
 from pawl.tools.compiler import spec
+from pawl.tools.compiler.compile import compile_text
 from pawl.tools.compiler.load import load_text
 from pawl.tools.compiler.names import NAME, is_name
+from pawl.tools.compiler.nodes import Scalar
 from pawl.tools.compiler.schema import schema, schema_text
 from pawl.tools.compiler.structure import structure
 
@@ -81,6 +85,38 @@ UNSEEN = {
 def test_a_spec_of_a_wrong_form_is_invalid(case: str) -> None:
     found = [path for path in (BROKEN / case).rglob("*.yaml") if wrong(path.read_text(encoding="utf-8"))]
     assert bool(found) is (case not in UNSEEN), case
+
+
+FORMED = [case for case in ERRORS if case[0] in "EW" and not case.startswith(("E10", "E06_keywords"))]
+
+
+@pytest.mark.parametrize("case", FORMED)
+def test_a_spec_with_another_mistake_than_its_form_is_valid(case: str) -> None:
+    for path in (BROKEN / case).rglob("*.yaml"):
+        assert wrong(path.read_text(encoding="utf-8")) == [], path.name
+
+
+@given(mutated())
+@settings(max_examples=150, deadline=None)
+def test_whatever_compiles_is_valid(text: str) -> None:
+    if compile_text(text).errors:
+        return
+    part, _ = structure(load_text(text, "spec.yaml"))
+    names = {leaf.text for leaf in leaves(part) if isinstance(leaf, spec.Name)}
+    if not names & {"true", "false", "null"}:  # names to the compiler, and no text to an editor
+        assert wrong(text) == []
+
+
+def leaves(value: object) -> list[Scalar]:
+    if isinstance(value, Scalar):
+        return [value]
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves(item)]
+    if isinstance(value, tuple):
+        return [leaf for item in value for leaf in leaves(item)]
+    kind: Any = type(value)
+    fields = attrs.fields(kind) if attrs.has(kind) else ()
+    return [leaf for field in fields for leaf in leaves(getattr(value, field.name))]
 
 
 def test_every_key_of_every_mapping_is_in_it_and_explained() -> None:

@@ -95,7 +95,7 @@ def _stale(work: Work, outputs: Sequence[Output]) -> list[Path]:
     """Only when whole folders were given is a spec that is not among them gone."""
     if not work.specs.folders:
         return []
-    names = {path.name for path in work.specs.files}
+    names = {Path(model.file).name for model in work.machines}  # a fragment makes nothing
     made = [output.path for output in outputs]
     suffixes = {path.suffix for path in made}
     folders = dict.fromkeys(path.parent for path in made)

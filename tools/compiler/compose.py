@@ -15,7 +15,7 @@ import attrs
 
 from pawl.tools.compiler.assemble import MAX_ROWS, MAX_STATES
 from pawl.tools.compiler.canonical import meaning
-from pawl.tools.compiler.findings import MOST_FINDINGS, Finding, Severity, listed, quoted, suggest
+from pawl.tools.compiler.findings import MOST_FINDINGS, Finding, Severity, line_of, listed, quoted, suggest
 from pawl.tools.compiler.include import Included, Includes
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.rename import Frame
@@ -128,7 +128,7 @@ class _Composer:
         prefix = ".".join(word for word in (frame.prefix, use.prefix.text if use.prefix is not None else "") if word)
         inner = _frame(found.fragment, prefix, frame.at(use.at), use, frame)
         if use.prefix is not None:
-            frame.entries[use.prefix.text] = self._entry(found.fragment, inner)
+            frame.entries[use.prefix.text] = self._entry(found, inner)
         self.prefixes[frame.at(use.at)] = prefix
         return found, inner
 
@@ -148,12 +148,12 @@ class _Composer:
             example = ", ".join(f"{name}: …" for name in missing[:4])
             self._wrong("Y17", frame.at(use.fragment.at), f"{what}; add `with: {{{example}}}`")
 
-    def _entry(self, fragment: Fragment, frame: Frame) -> str | None:
+    def _entry(self, included: Included, frame: Frame) -> str | None:
         """The state that a row to the prefix leads to."""
-        marked = [state for state in fragment.states.values() if state.initial]
+        marked = _initial(included)
         for state in marked[1:]:
             what = f"{quoted(state.name.text)} is initial, and so is {quoted(marked[0].name.text)}"
-            self._wrong("E03", frame.at(state.at), f"{what} (line {marked[0].at.line}); keep one")
+            self._wrong("E03", frame.at(state.at), f"{what} ({line_of(marked[0].at, state.at)}); keep one")
         return frame.own(marked[0].name).text if marked else None
 
     def _declare(self, kind: str, written: Name, whole: Name, value: T, known: dict[str, T]) -> None:
@@ -175,6 +175,15 @@ class _Composer:
     def _wrong(self, rule: str, at: Position, message: str) -> None:
         if len(self.findings) < MOST_FINDINGS:
             self.findings.append(Finding(rule, Severity.ERROR, at, message))
+
+
+def _initial(included: Included) -> list[StateSpec]:
+    """The states marked as the way in, here and in what is used without a prefix."""
+    marked = [state for state in included.fragment.states.values() if state.initial]
+    for use in included.fragment.use:
+        if use.prefix is None and use.fragment.text in included.included:
+            marked += _initial(included.included[use.fragment.text])
+    return marked
 
 
 def _frame(

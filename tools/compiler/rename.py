@@ -83,12 +83,12 @@ class Frame:
     # -- what is written -----------------------------------------------------------------------------------------
 
     def state_spec(self, state: StateSpec) -> StateSpec:
-        """An entry of `states`; the way into a fragment is no beginning of the machine."""
+        """An entry of `states`; the way into a use is no beginning of the machine."""
         return attrs.evolve(
             state,
             at=self.at(state.at),
             name=self.own(state.name),
-            initial=state.initial and self.via is None,
+            initial=state.initial and not self.prefix,
             enter=tuple(map(self.method, state.enter)),
             after=self._after(state.after) if state.after is not None else None,
             barrier=self._maybe(state.barrier),
