@@ -102,6 +102,15 @@ def test_fragments_are_on_the_page_with_their_own_lines(shell: Shell) -> None:
     assert 'from <span class="name">*</span>' in text
 
 
+def test_fragments_alone_are_no_page_and_no_difference(shell: Shell) -> None:
+    shell.write("retry.yaml", FRAGMENT)
+
+    page, diff = shell("docs", "retry.yaml"), shell("diff", "retry.yaml", "retry.yaml")
+
+    assert (page.code, page.err) == (2, "pawl: no machine here, only fragments; name the specs of machines\n")
+    assert (diff.code, diff.err) == (2, "pawl: retry.yaml is a fragment; compare the machines that use it\n")
+
+
 FRAGMENT = """\
 pawl: 1
 fragment: retry

@@ -74,6 +74,8 @@ def _machine(path: Path, json: bool) -> MachineModel:
         if json:
             as_json({"ok": False, "findings": [as_data(each) for each in compiled.errors]})
         leave(1)
+    if not compiled.machines:
+        raise Misuse(f"{path} is a fragment; compare the machines that use it")
     return compiled.machines[0]
 
 

@@ -24,6 +24,8 @@ def docs(given: Sequence[Path], out: Path | None, title: str | None, check: bool
     if not work.ok:
         work.end(files=[])
     models = work.machines
+    if not models:
+        raise Misuse("no machine here, only fragments; name the specs of machines")
     path = out or Path(f"{models[0].name}.html" if len(models) == 1 else "machines.html")
     named = title or (models[0].name if len(models) == 1 else "State machines")
     try:

@@ -113,7 +113,7 @@ class Watch:
         for name, outputs in made.items():
             _write(outputs)
             self.seen[name] = next(model for model in work.machines if model.name == name)
-        if self.wish.page is not None and work.ok:
+        if self.wish.page is not None and work.ok and work.machines:
             title = work.machines[0].name if len(work.machines) == 1 else "State machines"
             _write([Output(self.wish.page, document(work.machines, sources(work.machines), title))])
 
