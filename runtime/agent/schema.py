@@ -92,8 +92,8 @@ def shape_of(hint: Any, scope: Scope) -> Shape:
         return _annotated(arguments[0], hint.__metadata__, scope)
     if not isinstance(hint, collections.abc.Hashable):
         raise _unsupported(hint, scope)
-    if _is_alias(hint):
-        return _closed(hint, scope, lambda inner: shape_of(resolve_alias(hint, inner.names, inner.where), inner))
+    if _is_alias(hint) or _is_alias(origin):
+        return _closed(hint, scope, lambda inner: shape_of(_meant(hint, inner), inner))
     if hint in _SCALARS:
         return _SCALARS[hint]
     if origin is Union or origin is types.UnionType:
@@ -232,6 +232,13 @@ def _is_typed_dict(hint: type) -> bool:
 
 def _is_alias(hint: Any) -> bool:
     return type(hint).__name__ == "TypeAliasType" and get_origin(hint) is None
+
+
+def _meant(hint: Any, scope: Scope) -> Any:
+    """What an alias stands for, with what it was given for its type parameters."""
+    alias = hint if _is_alias(hint) else get_origin(hint)
+    given = dict(zip(alias.__type_params__, get_args(hint), strict=False))
+    return _bound(resolve_alias(alias, scope.names, scope.where), given)
 
 
 def _closed(hint: Any, scope: Scope, make: Callable[[Scope], Shape]) -> Shape:

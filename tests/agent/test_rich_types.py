@@ -78,6 +78,7 @@ class Dog:
 
 
 Tree = TypeAliasType("Tree", "list[Tree] | int")  # type: ignore[misc]  # a type checker wants it without quotes
+Pair = TypeAliasType("Pair", tuple[T, T], type_params=(T,))  # type: ignore[misc]  # as `type Pair[T] = …`
 INTEGERS = {"type": "array", "items": {"type": "integer"}}
 
 
@@ -129,6 +130,8 @@ READS: list[tuple[Any, Any, Any]] = [
     (Node, {"child": {"child": None}}, Node(Node())),
     (Tree, [1, [2, [3]]], [1, [2, [3]]]),
     (Box[Box[int]], {"value": {"value": 5.0}}, Box(Box(5))),
+    (Pair[int], [1, 2.0], (1, 2)),
+    (list[Pair[Box[str]]], [[{"value": "a"}, {"value": "b"}]], [(Box("a"), Box("b"))]),
     (Cat | Dog, {"kind": "dog", "name": "a"}, Dog("dog", "a")),
     (Annotated[int, Between(gt=0, le=5)], 5.0, 5),
     (Annotated[float, Step(0.1)], 0.3, 0.3),
