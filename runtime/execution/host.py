@@ -27,6 +27,7 @@ from pawl.runtime.execution.heart import Live
 from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.execution.load import recovered
 from pawl.runtime.loop.environment import Environment
+from pawl.runtime.loop.log import about, raised
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.errors import (
@@ -391,7 +392,9 @@ class Host:
 
         def reloaded(_: None, error: BaseException | None) -> None:
             if error is not None:
-                _log.warning("execution %s could not be read again: %s", execution_id, error)
+                said = "execution %s could not be read again (%s)"
+                _log.warning(said, execution_id, type(error).__name__, extra=about(execution_id))
+                raised("reading a run again", error, execution_id)
 
         if execution_id not in self._reloading:
             self.environment.spawn(self.reload(execution_id), reloaded)

@@ -14,6 +14,7 @@ from pawl.runtime.agent.payloads import Recovered
 from pawl.runtime.barriers.clocks import deadline_passed, expired
 from pawl.runtime.execution.host import Host
 from pawl.runtime.loop.environment import Cancellable
+from pawl.runtime.loop.log import about, place_of, raised
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.records.errors import (
     AgentBusy,
@@ -49,7 +50,8 @@ class Watch:
     def _due(self) -> None:
         def looked(_: None, error: BaseException | None) -> None:
             if error is not None and not self._stopped:
-                _log.warning("the store could not be looked at: %s", error)
+                _log.warning("the store could not be looked at (%s)", type(error).__name__)
+                raised("looking at the store", error)
             self.keep()
 
         if not self._stopped:
@@ -79,7 +81,8 @@ class Watch:
             try:
                 await self._adopt_all(lambda after: _resting(now, after))
             except StoreCorrupt as error:
-                _log.warning("not all that waits could be announced: %s", error)
+                _log.warning("not all that waits could be announced (%s)", type(error).__name__)
+                raised("announcing what waits", error)
         await self._adopt_all(lambda after: _adoptable(host.owner, host.environment.now(), after))
 
     async def _adopt_all(self, page: Callable[[str], Operation[_Page]]) -> None:
@@ -112,18 +115,24 @@ class Watch:
             self.refused.pop(record.execution_id, None)
         except (DefinitionChanged, SpecMismatch) as error:
             if record.execution_id not in self.refused:
-                _log.warning("left untouched: %s", error)
+                _log.warning("left untouched: %s", error, extra=about(*_names(record)))
             self.refused[record.execution_id] = error
         except (AgentBusy, Superseded, NotSuspended):
             return  # another process, or another call of this one, was faster
         except PawlError as error:
-            _log.warning("execution %s could not be adopted: %s", record.execution_id, error)
+            self._not_adopted(record, error)
         except Exception as error:
             # One that cannot be made sense of must not keep the others from being adopted.
             if record.execution_id not in self.refused:
-                _log.exception("execution %s could not be adopted", record.execution_id)
+                self._not_adopted(record, error)
             self.refused[record.execution_id] = OutcomeUnknown(f"it could not be adopted here: {error!r}")
 
+
+    @staticmethod
+    def _not_adopted(record: ExecutionRecord, error: Exception) -> None:
+        said = "execution %s of agent %s could not be adopted (%s at %s)"
+        _log.warning(said, *_names(record), type(error).__name__, place_of(error), extra=about(*_names(record)))
+        raised("adopting a run", error, record.execution_id)
 
     async def _expire(self, record: ExecutionRecord, agent: Agent[Any]) -> None:
         """Nothing of it is alive while it waits: who finds that its request has expired claims it, and says so."""
@@ -134,6 +143,10 @@ class Watch:
                 raise NotSuspended(f"execution {record.execution_id} does not wait any more")
 
         await self._host.bring(record, agent, "approval_expired", payload)
+
+
+def _names(record: ExecutionRecord) -> tuple[str, str]:
+    return record.execution_id, record.agent_id
 
 
 def _asked_to_stop(execution_ids: Sequence[str]) -> Operation[list[str]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from pawl.runtime.loop.environment import Environment
+from pawl.runtime.loop.log import place_of, raised
 
 M = TypeVar("M")
 
@@ -64,8 +65,10 @@ class Inbox(Generic[M]):
                 message = self._messages.popleft()
                 try:
                     self._handle(message)
-                except Exception:
-                    _log.exception("a message could not be handled: %r", message)
+                except Exception as error:
+                    said = "a message could not be handled: a %s, %s at %s"
+                    _log.error(said, type(message).__name__, type(error).__name__, place_of(error))
+                    raised("handling a message", error)
         finally:
             self._draining = False
 

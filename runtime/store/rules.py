@@ -26,7 +26,9 @@ def readable(execution_id: str, text: str) -> ExecutionRecord | None:
     try:
         return decode(text, ExecutionRecord)
     except CodecError as error:
-        _log.warning("execution %s is left untouched, its record cannot be read: %s", execution_id, error)
+        # Not its text: that shows the value which does not fit.
+        said = "execution %s is left untouched, its record cannot be read (%s)"
+        _log.warning(said, execution_id, type(error).__name__, extra={"execution_id": execution_id, "agent_id": None})
         return None
 
 

@@ -29,8 +29,9 @@ def reply(job: Job, answer: Answer[Any]) -> None:
     """Answer a job. An answer that raises is its owner's fault, and must not cost the others theirs."""
     try:
         job[1](answer)
-    except Exception:
-        _log.exception("the receiver of an answer (%s) raised", type(answer).__name__)
+    except Exception as error:
+        _log.error("the receiver of an answer (%s) raised %s", type(answer).__name__, type(error).__name__)
+        _log.debug("the receiver of an answer raised", exc_info=error)
 
 
 class Worker(Protocol):

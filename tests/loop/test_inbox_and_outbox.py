@@ -86,7 +86,7 @@ def test_a_handler_that_raises_costs_the_others_nothing(caplog: pytest.LogCaptur
     with caplog.at_level(logging.ERROR):
         turns.turn()
     assert handled == [1]
-    assert "a message could not be handled: 0" in caplog.text
+    assert "a message could not be handled: a int, ZeroDivisionError at test_inbox_and_outbox.py" in caplog.text
 
 
 def test_a_closed_inbox_takes_nothing_and_drops_what_it_had() -> None:
