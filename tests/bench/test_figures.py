@@ -26,7 +26,7 @@ def test_a_figure_reads_as_text_and_as_data() -> None:
     assert str(Figure("size", 401, 400, "bytes")) == "size: 401 bytes (at most 400 bytes): TOO MUCH"
     assert str(Figure("speed", 2, 5, "times", "at_least")) == "speed: 2 times (at least 5 times): TOO LITTLE"
     assert Figure("size", 1, 2, "bytes").to_dict() == {
-        "name": "size", "value": 1, "limit": 2, "unit": "bytes", "direction": "at_most", "holds": True,
+        "name": "size", "value": 1, "limit": 2, "unit": "bytes", "direction": "at_most", "note": "", "holds": True,
     }  # fmt: skip
 
 

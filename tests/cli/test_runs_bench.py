@@ -14,7 +14,7 @@ from pawl.tools.cli import benching
 
 GOOD = Figure("step_ratio", 3.14159, 4.0, "times")
 FAST = Figure("step_speed", 12.5, 5.0, "times", "at_least")
-BAD = Figure("memory", 500.0, 400, "bytes")
+BAD = Figure("memory", 500.0, 400, "bytes", note="all of it")
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def test_the_json_is_alone_on_stdout(shell: Shell) -> None:
     assert ran.code == 1
     assert ran.json == {
         "figures": [
-            {"name": "step_ratio", "value": 3.14159, "limit": 4.0, "unit": "times", "holds": True},
-            {"name": "memory", "value": 500.0, "limit": 400, "unit": "bytes", "holds": False},
+            {"name": "step_ratio", "value": 3.14159, "limit": 4.0, "unit": "times", "holds": True, "note": ""},
+            {"name": "memory", "value": 500.0, "limit": 400, "unit": "bytes", "holds": False, "note": "all of it"},
         ]
     }
 

@@ -16,13 +16,17 @@ Direction = Literal["at_most", "at_least"]
 
 @attrs.frozen
 class Figure:
-    """One measurement: `value` in `unit`, and the limit that it must keep at most or at least."""
+    """One measurement: `value` in `unit`, and the limit that it must keep at most or at least.
+
+    `note` says what bounds it: what is left where it could be better.
+    """
 
     name: str
     value: float
     limit: float
     unit: str
     direction: Direction = "at_most"
+    note: str = ""
 
     @property
     def holds(self) -> bool:
@@ -51,6 +55,10 @@ BENCHMARKS = {
     "storage_ratio": "pawl.tools.bench.storage:storage_ratio",
     "last_barrier_ratio": "pawl.tools.bench.storage:last_barrier_ratio",
     "storage_growth": "pawl.tools.bench.storage:storage_growth",
+    "concurrent_time_ratio": "pawl.tools.bench.crowds:concurrent_time_ratio",
+    "concurrent_memory_ratio": "pawl.tools.bench.crowds:concurrent_memory_ratio",
+    "context_10000_ratio": "pawl.tools.bench.context:context_ratio",
+    "context_policy_growth": "pawl.tools.bench.context:policy_growth",
 }
 """Name of the figure to the function that measures it, `module:function`; a module is imported when it is measured."""
 

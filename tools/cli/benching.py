@@ -42,6 +42,7 @@ def _as_data(figure: Figure) -> dict[str, Any]:
         "limit": figure.limit,
         "unit": figure.unit,
         "holds": figure.holds,
+        "note": figure.note,
     }
 
 
