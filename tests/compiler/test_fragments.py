@@ -423,3 +423,41 @@ def test_a_file_includes_so_many_and_no_more(tmp_path: Path) -> None:
     result = compiled(tmp_path, door=edited(WHOLE, ("version: 1\n", f"version: 1\ninclude: [{names}]\n")))
     assert {finding.rule for finding in result.findings} == {"Y16"}
     assert len(result.findings) == 101
+
+
+# alone
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (("to: done", "to: doen"), ["retry.yaml:11 E01"]),
+        (("initial: true, ", ""), []),
+        (("pausing: {", "pausing: {initial: true, "), ["retry.yaml:7 E03"]),
+        (("pausing: {", "pausing: {final: true, "), ["retry.yaml:7 E04", "retry.yaml:14 E04"]),
+        (("parameters: {", "parameters: {late: , "), []),
+        (("when: may_try_again", "when: attempt"), []),
+        (
+            ("  - {from: trying, on: late, to: failed}\n", "  - {from: trying, on: late, to: failed}\n" * 2),
+            ["retry.yaml:14 E08"],
+        ),
+        (("pausing: {", "pausing: {barrier: write, "), ["retry.yaml:7 E14"]),
+        (("pausing: {", "pausing: {barrier: write, refused: failed, stop: done, "), []),
+        (("on: worked", "on: what_the_user_declares"), []),
+    ],
+)
+def test_a_fragment_that_nothing_uses_is_checked_as_far_as_it_goes_alone(
+    tmp_path: Path, change: tuple[str, str], found: list[str]
+) -> None:
+    assert said(tmp_path, retry=edited(RETRY, change)) == found
+    assert not any(each.position.uses for each in compiled(tmp_path, retry=edited(RETRY, change)).findings)
+
+
+def test_a_fragment_that_is_used_is_not_checked_alone_as_well(tmp_path: Path) -> None:
+    broken = edited(RETRY, ("to: pausing", "to: pausng"))
+    assert said(tmp_path, courier=COURIER, retry=broken) == ["retry.yaml:12 E01"]
+    assert compiled(tmp_path, courier=COURIER, retry=broken).findings[0].position.uses
+
+
+def test_one_that_includes_others_is_not_followed_alone(tmp_path: Path) -> None:
+    assert said(tmp_path, night=edited(NIGHT, ("to: gone", "to: went"))) == []

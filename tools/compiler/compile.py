@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attrs
 
+from pawl.tools.compiler.alone import alone
 from pawl.tools.compiler.assemble import assemble, too_large
 from pawl.tools.compiler.checks.rules import check
 from pawl.tools.compiler.checks.subject import Subject
@@ -18,7 +19,7 @@ from pawl.tools.compiler.load import load, load_text
 from pawl.tools.compiler.model import MachineModel
 from pawl.tools.compiler.nodes import Document
 from pawl.tools.compiler.scope import Scope
-from pawl.tools.compiler.spec import Spec
+from pawl.tools.compiler.spec import Fragment, Spec
 
 
 @attrs.frozen
@@ -76,6 +77,11 @@ def compile_documents(documents: Sequence[Document]) -> Compiled:
         model = assemble(scope)
         findings += check(Subject(scope, model, run), whole)
         machines.append(model)
+    used = {fragment.file for spec in run for fragment in spec.fragments.values()}
+    for document in documents:
+        part = library.part(document)
+        if isinstance(part, Fragment) and part.file not in used:
+            findings += alone(part)
     refused |= {each.position.outermost.file for each in findings if each.severity is Severity.ERROR}
     good = sorted((m for m in machines if m.file not in refused), key=lambda machine: (machine.name, machine.file))
     return Compiled(tuple(good), in_file_order([*findings, *library.findings]), tuple(library.read))
