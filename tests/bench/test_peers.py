@@ -29,6 +29,11 @@ ABOUT: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "await_quiet", lambda seconds: 0.0)
+
+
 # the work -------------------------------------------------------------------------------------------------------------
 
 
