@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, Final
 
 from pawl.runtime.records.agents import AgentRoot, Owner
@@ -24,12 +25,13 @@ from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopInten
 from pawl.runtime.records.journal import MESSAGE_KINDS, Content, JournalEntry, JournalKind, JournalRecord
 from pawl.runtime.records.strict_json import check_unicode, decode_json, encode_json
 from pawl.runtime.records.tools import ToolRow
+from pawl.runtime.store.memory_upkeep import MemoryUpkeep
 from pawl.runtime.store.rules import VISIBLE, digest_key, due_at, is_open, readable
 
 _ABSENT: Final = object()
 
 
-class _Tables:
+class Tables:
     """Dicts by name, each write noted, so that an operation can be undone."""
 
     def __init__(self) -> None:
@@ -48,6 +50,13 @@ class _Tables:
         self.decisions: dict[tuple[str, str], str] = {}
         self.decisions_of: dict[str, tuple[tuple[str, str], ...]] = {}
         self.intents: dict[str, str] = {}
+        self.sweeps: dict[str, str] = {}
+        self.stored_again: dict[str, bool] = {}
+        """Bodies that were stored again since the sweep began."""
+
+    def starts_of(self, agent_id: str) -> Iterable[tuple[tuple[str, str], str]]:
+        """(agent, start id) and execution, of one agent."""
+        return [(key, name) for key, name in self.starts.items() if key[0] == agent_id]
 
     def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
         self.undo.append((table, key, table.get(key, _ABSENT)))
@@ -63,7 +72,7 @@ class MemoryTransaction:
     """All repositories over one set of tables. One operation at a time."""
 
     def __init__(self) -> None:
-        self._tables = _Tables()
+        self._tables = Tables()
         self.contents = _Contents(self._tables)
         self.agents = _Agents(self._tables)
         self.executions = _Executions(self._tables)
@@ -72,6 +81,7 @@ class MemoryTransaction:
         self.decisions = _Decisions(self._tables)
         self.intents = _Intents(self._tables)
         self.owners = _Owners(self._tables)
+        self.upkeep = MemoryUpkeep(self._tables, self)
 
     @property
     def written(self) -> bool:
@@ -94,7 +104,7 @@ class MemoryTransaction:
 
 
 class _Repository:
-    def __init__(self, tables: _Tables) -> None:
+    def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
 
@@ -104,6 +114,8 @@ class _Contents(_Repository):
         check_unicode(content.body, "content")
         if content.digest not in self._tables.contents:
             self._tables.put(self._tables.contents, content.digest, content.body)
+        elif self._tables.sweeps:
+            self._tables.put(self._tables.stored_again, content.digest, True)
 
     def get(self, digest: str) -> str:
         body = self._tables.contents.get(digest)
@@ -187,15 +199,24 @@ class _Journal(_Repository):
         tables.put(tables.heads, agent_id, position + len(entries))
 
     def read(self, agent_id: str, after: int = 0, limit: int = 1000) -> Sequence[JournalRecord]:
-        end = min(self.position(agent_id), after + limit)
-        return [self._read(agent_id, position) for position in range(after + 1, end + 1)]
+        places = islice(self._places(agent_id, after), limit)
+        return [self._read(agent_id, position) for position in places]
+
+    def _places(self, agent_id: str, after: int) -> Iterable[int]:
+        """The positions behind `after`; where a journal was cleared out, it begins later."""
+        journal = self._tables.journal
+        begun = False
+        for place in range(after + 1, self.position(agent_id) + 1):
+            begun = begun or (agent_id, place) in journal
+            if begun:
+                yield place
 
     def transcript(self, agent_id: str, execution_id: str | None = None, after: int = 0) -> Sequence[JournalRecord]:
         @cache
         def visible(of: str) -> bool:
             return of == execution_id or _record(self._tables, of).status in VISIBLE
 
-        places = range(after + 1, self.position(agent_id) + 1)
+        places = self._places(agent_id, after)
         rows = [(place, self._tables.journal[agent_id, place]) for place in places]
         return [self._read(agent_id, place) for place, row in rows if row[0] in MESSAGE_KINDS and visible(row[1])]
 
@@ -355,7 +376,7 @@ class _Intents(_Repository):
         return None if text is None else decode(text, StopIntent)
 
 
-def _record(tables: _Tables, execution_id: str) -> ExecutionRecord:
+def _record(tables: Tables, execution_id: str) -> ExecutionRecord:
     return decode(tables.executions[execution_id][0], ExecutionRecord)
 
 
@@ -371,11 +392,11 @@ def _call(row: ToolRow) -> tuple[str, str]:
     return row.execution_id, row.llm_call_id
 
 
-def _known_agent(tables: _Tables, agent_id: str) -> None:
+def _known_agent(tables: Tables, agent_id: str) -> None:
     if agent_id not in tables.agents:
         raise AgentNotFound(f"there is no agent {agent_id!r}; `open` or `create` it first")
 
 
-def _known_execution(tables: _Tables, execution_id: str) -> None:
+def _known_execution(tables: Tables, execution_id: str) -> None:
     if execution_id not in tables.executions:
         raise ExecutionNotFound(f"there is no execution {execution_id!r}; insert it before what belongs to it")

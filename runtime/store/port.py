@@ -18,6 +18,7 @@ from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopInten
 from pawl.runtime.records.journal import Content, JournalEntry, JournalRecord
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.answers import Answer
+from pawl.runtime.store.upkeep import Upkeep
 
 T = TypeVar("T")
 
@@ -192,6 +193,10 @@ class Transaction(Protocol):
     @property
     def owners(self) -> Owners:
         """The owners repository."""
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """The back door, for looking over, clearing out and putting in."""
 
 
 Operation = Callable[[Transaction], T]

@@ -30,7 +30,7 @@ Connect: TypeAlias = Callable[[str, float], sqlite3.Connection]
 Identity: TypeAlias = "tuple[int, int]"
 """Device and number of a file: of the file itself, whatever path it stands at."""
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """The version of the tables, in `PRAGMA user_version`: raised with every migration."""
 
 APPLICATION: Final = 0x5061776C

@@ -21,6 +21,7 @@ _SEEN = (
     "AND j.execution IN (SELECT id FROM executions WHERE agent = ? "
     f"AND (status IN ({', '.join(map(repr, VISIBLE))}) OR execution_id = ?)) "
 )
+_STORED_AGAIN = "INSERT OR IGNORE INTO stored_again SELECT ? WHERE EXISTS (SELECT 1 FROM sweeps)"
 _KINDS = {kind.value: kind for kind in JournalKind}
 
 
@@ -55,6 +56,7 @@ def content_row(rows: Rows, content: Content) -> int:
             row = put.lastrowid
         else:
             (row,) = rows.execute("SELECT id FROM contents WHERE digest = ?", (key,)).fetchone()
+            rows.execute(_STORED_AGAIN, (row,))  # a sweep that is under way must not take it
         rows.contents[key] = row
     return row
 

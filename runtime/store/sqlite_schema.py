@@ -64,6 +64,13 @@ def m001_first(db: Database) -> None:
         db.execute(statement)
 
 
+@migrations()
+def m002_sweeps(db: Database) -> None:
+    """What a sweep of unused bodies needs (see `sqlite_sweep`)."""
+    db.execute("CREATE TABLE sweeps (sweep TEXT PRIMARY KEY) WITHOUT ROWID")
+    db.execute("CREATE TABLE stored_again (content INTEGER PRIMARY KEY)")
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the tables up to date, in one transaction that shuts other openers out. Raises as `check_file`."""
     connection.execute("BEGIN IMMEDIATE")

@@ -9,6 +9,7 @@ from pawl.runtime.store.sqlite_executions import SqliteExecutions, SqliteIntents
 from pawl.runtime.store.sqlite_journal import SqliteContents, SqliteJournal
 from pawl.runtime.store.sqlite_rows import KNOWN, Rows
 from pawl.runtime.store.sqlite_tools import SqliteDecisions, SqliteTools
+from pawl.runtime.store.sqlite_upkeep import SqliteUpkeep
 
 
 class SqliteTransaction:
@@ -24,6 +25,7 @@ class SqliteTransaction:
         self.decisions = SqliteDecisions(self._rows)
         self.intents = SqliteIntents(self._rows)
         self.owners = SqliteOwners(self._rows)
+        self.upkeep = SqliteUpkeep(self._rows)
 
     def renew(self) -> None:
         """Forget every row: something was rolled back, or somebody else may have written."""

@@ -1,0 +1,212 @@
+"""Looking over, clearing out and putting in, in memory: nothing else writes meanwhile, so a sweep needs no notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from pawl.runtime.records.codec import decode
+from pawl.runtime.records.errors import CodecError, StoreCorrupt
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.journal import JournalEntry
+from pawl.runtime.store.upkeep import Cleared, Stored, Stray, Table
+
+if TYPE_CHECKING:
+    from pawl.runtime.store.memory_tables import MemoryTransaction, Tables
+
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+class MemoryUpkeep:
+    """The back door of a store in memory."""
+
+    def __init__(self, tables: Tables, transaction: MemoryTransaction) -> None:
+        self._tables, self._transaction = tables, transaction
+
+    # --- looking over ---
+
+    def problems(self) -> Sequence[str]:
+        """Dicts have no file to be damaged."""
+        return ()
+
+    def counts(self) -> dict[str, int]:
+        """Rows by table."""
+        return {table: len(getattr(self._tables, table)) for table in (*_SIMPLE, "executions", "journal", "tools")}
+
+    def rows(self, table: Table, after: Any = None, limit: int = 500) -> Sequence[Stored]:
+        """Rows behind a place."""
+        kept: dict[Any, str] = getattr(self._tables, table)
+        keys = (key for key in sorted(kept) if after is None or key > after)
+        return [self._row(table, key, kept[key]) for key in islice(keys, limit)]
+
+    def _row(self, table: Table, key: Any, text: str) -> Stored:
+        tables = self._tables
+        columns: dict[str, Any] = {}
+        if table == "requests":
+            return Stored(key, b"", {"execution_id": text if text in tables.executions else None}, key)
+        if table == "decisions":
+            request, call = key
+            columns = {"tool_call_id": call, "execution_id": tables.requests.get(request)}
+            return Stored(request, _bytes(text), columns, key)
+        return Stored(key, _bytes(text), columns, key)
+
+    def executions(self, agent_id: str, after: Any = None, limit: int = 500) -> Sequence[Stored]:
+        """The executions of an agent."""
+        mine = ((self._age(name), name) for _, name in self._tables.starts_of(agent_id))
+        places = sorted(place for place in mine if after is None or place > after)[:limit]
+        return [
+            Stored(name, _bytes(text), {"awaiting": awaiting}, (at, name))
+            for at, name in places
+            for text, awaiting in [self._tables.executions[name]]
+        ]
+
+    def _age(self, execution_id: str) -> float:
+        try:
+            return decode(self._tables.executions[execution_id][0], ExecutionRecord).created_at
+        except CodecError:
+            return 0.0
+
+    def journal(self, agent_id: str, after: int = 0, limit: int = 500) -> Sequence[Stored]:
+        """The journal of an agent."""
+        tables, found = self._tables, []
+        last = max((place for of, place in tables.journal if of == agent_id), default=0)
+        for place in range(after + 1, last + 1):
+            row = tables.journal.get((agent_id, place))
+            if row is None:
+                continue
+            kind, execution, at, digest, meta = row
+            gone = digest is not None and digest not in tables.contents
+            columns = {
+                "execution_id": execution if execution in tables.executions else None,
+                "kind": kind,
+                "at": at,
+                "digest": "missing" if gone else digest,
+            }
+            found.append(Stored(str(place), _bytes(meta), columns, place))
+            if len(found) == limit:
+                break
+        return found
+
+    def tools(self, execution_id: str) -> Sequence[Stored]:
+        """The tool rows of an execution."""
+        names = self._tables.tools_of.get(execution_id, ())
+        return [Stored(name, _bytes(self._tables.tools[name])) for name in names if name in self._tables.tools]
+
+    def strays(self, limit: int = 100) -> Sequence[Stray]:
+        """Rows that belong to nothing."""
+        return list(islice(self._strays(), limit))
+
+    def _strays(self) -> Iterable[Stray]:
+        tables = self._tables
+        for agent_id, start_id in tables.starts:
+            if agent_id not in tables.agents:
+                yield Stray("executions", tables.starts[agent_id, start_id], "agent")
+        for agent_id, place in tables.journal:
+            if agent_id not in tables.agents:
+                yield Stray("journal", f"{agent_id}:{place}", "agent")
+        for execution, names in tables.tools_of.items():
+            if execution not in tables.executions:
+                yield from (Stray("tools", name, "execution") for name in names)
+        for request, execution in tables.requests.items():
+            if execution not in tables.executions:
+                yield Stray("requests", request, "execution")
+        for request, call in tables.decisions:
+            if request not in tables.requests:
+                yield Stray("decisions", f"{request} {call}", "request")
+        for execution in tables.intents:
+            if execution not in tables.executions:
+                yield Stray("intents", execution, "execution")
+
+    def has_content(self, digest: str) -> bool:
+        """Whether there is a body under that digest."""
+        return digest in self._tables.contents
+
+    def has_execution(self, execution_id: str) -> bool:
+        """Whether there is such an execution."""
+        return execution_id in self._tables.executions
+
+    # --- clearing out ---
+
+    def forget(self, agent_id: str, upto: int, executions: Sequence[str], requests: Sequence[str]) -> Cleared:
+        """Remove executions with all that is theirs."""
+        tables = self._tables
+        places = [(agent_id, place) for place in range(1, upto + 1) if (agent_id, place) in tables.journal]
+        decisions = [key for request in requests for key in tables.decisions_of.get(request, ())]
+        tools = [name for execution in executions for name in tables.tools_of.get(execution, ())]
+        freed = sum(len(_bytes(tables.journal[place][4])) for place in places)
+        freed += sum(len(_bytes(tables.decisions[key])) for key in decisions)
+        freed += sum(len(_bytes(tables.tools[name])) for name in tools)
+        freed += sum(len(_bytes(tables.executions[name][0])) for name in executions)
+        starts = [key for key, name in tables.starts_of(agent_id) if name in set(executions)]
+        for table, keys in (
+            (tables.journal, places),
+            (tables.decisions, decisions),
+            (tables.decisions_of, requests),
+            (tables.requests, requests),
+            (tables.tools, tools),
+            (tables.tools_of, executions),
+            (tables.intents, executions),
+            (tables.starts, starts),
+            (tables.executions, executions),
+        ):
+            tables.drop(table, keys)
+        return Cleared(
+            executions=len(executions), journal=len(places), tools=len(tools), decisions=len(decisions), bytes=freed
+        )
+
+    def forget_agent(self, agent_id: str) -> Cleared:
+        """Remove a root that has no execution any more."""
+        text = self._tables.agents.get(agent_id)
+        if text is None or self._tables.starts_of(agent_id):
+            return Cleared()
+        self._tables.drop(self._tables.agents, (agent_id,))
+        self._tables.drop(self._tables.heads, (agent_id,))
+        return Cleared(agents=1, bytes=len(_bytes(text)))
+
+    def begin_sweep(self, sweep: str) -> None:
+        """From now on the store notes which bodies are stored again."""
+        tables = self._tables
+        tables.drop(tables.stored_again, tuple(tables.stored_again))
+        tables.put(tables.sweeps, "sweep", sweep)
+
+    def unused(self) -> Sequence[str]:
+        """The digests of bodies that nothing refers to."""
+        tables = self._tables
+        used = {row[3] for row in tables.journal.values()}
+        for text in (*(text for text, _ in tables.executions.values()), *tables.tools.values()):
+            used.update(_DIGEST.findall(text))
+        return [digest for digest in tables.contents if digest not in used]
+
+    def sweep(self, sweep: str, places: Sequence[Any]) -> Cleared:
+        """Remove those of the bodies that were not stored again."""
+        tables = self._tables
+        if tables.sweeps.get("sweep") != sweep:
+            return Cleared()
+        gone = [digest for digest in places if digest in tables.contents and digest not in tables.stored_again]
+        freed = sum(len(_bytes(tables.contents[digest])) for digest in gone)
+        tables.drop(tables.contents, gone)
+        return Cleared(contents=len(gone), bytes=freed)
+
+    def end_sweep(self, sweep: str) -> None:
+        """Note nothing any more."""
+        if self._tables.sweeps.get("sweep") == sweep:
+            self._tables.drop(self._tables.sweeps, ("sweep",))
+            self._tables.drop(self._tables.stored_again, tuple(self._tables.stored_again))
+
+    # --- putting in ---
+
+    def place_journal(self, agent_id: str, first: int, entries: Sequence[JournalEntry]) -> None:
+        """The journal of an agent that has none."""
+        if self._tables.heads.get(agent_id, 0):
+            raise StoreCorrupt(f"agent {agent_id!r} has a journal already")
+        self._tables.put(self._tables.heads, agent_id, first - 1)
+        self._transaction.journal.append(agent_id, first - 1, entries)
+
+
+_SIMPLE: Final = ("agents", "owners", "contents", "requests", "decisions", "intents")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,80 @@
+"""Finding and removing bodies that nothing refers to, while others write.
+
+Who refers to a body is not kept, since that would cost every write. So a sweep begins with a row in `sweeps`: while it
+stands, whoever stores a body that is there already notes it in `stored_again`. Then the sweep looks for the bodies that
+nothing refers to on a snapshot of its own. A reference that is made behind that snapshot was made by storing the body,
+in the same transaction: a body that is in neither can go, in transactions as small as one likes.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from pawl.runtime.store.sqlite_rows import Rows
+from pawl.runtime.store.upkeep import Cleared
+
+_DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
+
+
+class Sweep:
+    """The part of the back door that knows bodies."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def begin_sweep(self, sweep: str) -> None:
+        """From now on the store notes which bodies are stored again."""
+        self._do("DELETE FROM sweeps")
+        self._do("DELETE FROM stored_again")
+        self._do("INSERT INTO sweeps (sweep) VALUES (?)", sweep)
+        self._rows.forget()  # a body that is remembered would be stored again without a look
+
+    def unused(self) -> Sequence[int]:
+        """The row numbers of bodies that nothing refers to. What looks like a digest is a reference, wherever it is."""
+        used = bytearray(self._one("SELECT max(id) FROM contents") + 1)
+        for (row,) in self._rows.execute("SELECT content FROM journal WHERE content IS NOT NULL"):
+            if row < len(used):
+                used[row] = 1
+        for table in ("executions", "tools"):
+            for name in self._mentioned(table):
+                found = self._rows.execute(
+                    "SELECT id FROM contents WHERE digest = ?", (bytes.fromhex(name),)
+                ).fetchone()
+                if found is not None:
+                    used[found[0]] = 1
+        return array("q", (row for (row,) in self._rows.execute("SELECT id FROM contents") if not used[row]))
+
+    def _mentioned(self, table: str) -> Iterable[str]:
+        last = 0
+        while page := self._rows.all(f"SELECT id, record FROM {table} WHERE id > ? ORDER BY id LIMIT 1000", (last,)):
+            last = page[-1][0]
+            for _, record in page:
+                yield from _DIGEST.findall(record)
+
+    def sweep(self, sweep: str, places: Sequence[Any]) -> Cleared:
+        """Remove those of the bodies that were not stored again."""
+        if self._one("SELECT count(*) FROM sweeps WHERE sweep = ?", sweep) != 1:
+            return Cleared()
+        removed = freed = 0
+        for row in places:
+            if self._one("SELECT count(*) FROM stored_again WHERE content = ?", row):
+                continue
+            freed += self._one("SELECT length(CAST(body AS BLOB)) FROM contents WHERE id = ?", row)
+            removed += self._do("DELETE FROM contents WHERE id = ?", row)
+        self._rows.forget()
+        return Cleared(contents=removed, bytes=freed)
+
+    def end_sweep(self, sweep: str) -> None:
+        """Note nothing any more."""
+        if self._do("DELETE FROM sweeps WHERE sweep = ?", sweep):
+            self._do("DELETE FROM stored_again")
+
+    def _one(self, query: str, *values: Any) -> int:
+        found = self._rows.execute(query, values).fetchone()
+        return int(found[0] or 0) if found is not None else 0
+
+    def _do(self, statement: str, *values: Any) -> int:
+        return self._rows.execute(statement, values).rowcount
