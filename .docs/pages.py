@@ -24,6 +24,7 @@ TEXTS = {
     "fsm_specs/README.md": "language.md",
     "runtime/README.md": "house.md",
     "CHANGELOG.md": "changes.md",
+    **{f".docs/guide/{path.name}": f"guide/{path.name}" for path in (Path(__file__).parent / "guide").glob("*.md")},
 }
 """Files of the repository that are pages."""
 
@@ -31,6 +32,7 @@ TEXTS = {
 def write(folder: Path) -> None:
     """Write all pages into an empty folder."""
     (folder / "machines").mkdir(parents=True)
+    (folder / "guide").mkdir()
     for source, page in TEXTS.items():
         (folder / page).write_text(_linked((ROOT / source).read_text(encoding="utf-8"), source), encoding="utf-8")
     for source in sorted(Path(__file__).parent.glob("*.md")):
@@ -57,7 +59,7 @@ def _linked(text: str, source: str) -> str:
         page = _page_of(str(found), image=bool(image))
         if page is None:
             return label if label.startswith("`") else f"{label} (`{found}`)"
-        return f"{image}[{label}]({page}{'#' + anchor if anchor else ''})"
+        return f"{image}[{label}]({'/' if '/' in TEXTS[source] else ''}{page}{'#' + anchor if anchor else ''})"
 
     return re.sub(r"(!?)\[([^\]]*)\]\(<?([^)>]+)>?\)", link, text)
 
