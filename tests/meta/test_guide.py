@@ -14,7 +14,9 @@ PAGES = sorted((ROOT / ".docs" / "guide").glob("*.md"))
 PROGRAMS = [
     pytest.param(body, id=f"{page.stem}-{place}")
     for page in PAGES
-    for place, body in enumerate(re.findall(r"^```python\n(import .*?)^```$", page.read_text("utf-8"), re.M | re.S))
+    for place, body in enumerate(
+        re.findall(r"^```python\n(import .*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    )
 ]
 
 
@@ -39,7 +41,7 @@ def test_every_command_it_names_exists(page: Path) -> None:
     from pawl.tools.cli.main import build
 
     known = set(get_command(build()).commands)  # type: ignore[attr-defined]
-    assert set(re.findall(r"^(?:\$ )?pawl (\w+)", page.read_text("utf-8"), re.M)) <= known
+    assert set(re.findall(r"^(?:\$ )?pawl (\w+)", page.read_text("utf-8"), re.MULTILINE)) <= known
 
 
 def test_the_guide_has_a_page_for_everything_the_readme_points_at() -> None:
