@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Coroutine, Generator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, Protocol, Self, TypeVar, get_args
 
 import attrs
 
@@ -329,5 +329,16 @@ class Happened:
         yield
 
 
-MakeWorld = Callable[..., World]
-"""What the fixture `pawl_world` is: World, called with what World takes."""
+class MakeWorld(Protocol):
+    """What the fixture `pawl_world` is: call it with what World takes. Raises what World raises."""
+
+    def __call__(
+        self,
+        *agents: Agent[Any],
+        model: Models = None,
+        tools: Tools | None = None,
+        store: Literal["memory", "sqlite"] | Path | Store = "memory",
+        seed: int | None = None,
+        within: float = MONTH,
+        **options: Any,
+    ) -> World: ...
