@@ -341,4 +341,6 @@ class MakeWorld(Protocol):
         seed: int | None = None,
         within: float = MONTH,
         **options: Any,
-    ) -> World: ...
+    ) -> World:
+        """Make one."""
+        ...
