@@ -156,6 +156,8 @@ def _name(name: Any, path: str) -> str:
 
 
 def _unicode(text: str, path: str) -> str:
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError as error:

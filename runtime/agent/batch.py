@@ -32,6 +32,7 @@ _RANKS = {
 
 
 _SETTLED = frozenset({Rank.AWAITING, Rank.AUTHORIZED, Rank.TERMINAL})
+_OVER = frozenset({Rank.TERMINAL})
 
 
 def spoken(row: ToolRow, body: str | None) -> str:
@@ -87,11 +88,21 @@ class ChildFact:
 
 @attrs.frozen(slots=False)
 class Batch:
-    """The children of one answer, in call order, under the agent's `on_rejection`."""
+    """The children of one answer, in call order, under the agent's `on_rejection`.
+
+    `ranks` and `statuses` are those that some child has: what a batch is asked, several times a step, is mostly about
+    them.
+    """
 
     llm_call_id: str
     children: tuple[ChildFact, ...]
     rejection_ends: bool = True
+    ranks: frozenset[Rank] = attrs.field(init=False, repr=False, eq=False)
+    statuses: frozenset[ToolStatus] = attrs.field(init=False, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "ranks", frozenset([child.rank for child in self.children]))
+        object.__setattr__(self, "statuses", frozenset([child.row.status for child in self.children]))
 
     def find(self, tool_invocation_id: str) -> ChildFact | None:
         """The fact of one child, or None."""
@@ -137,7 +148,7 @@ class Batch:
         )
 
     def _each(self, change: Callable[[ChildFact], ChildFact]) -> Batch:
-        return replace(self, children=tuple(change(child) for child in self.children))
+        return Batch(self.llm_call_id, tuple([change(child) for child in self.children]), self.rejection_ends)
 
     def counts(self, child: ChildFact) -> bool:
         """Whether the child's rejection ends the run."""
@@ -158,18 +169,19 @@ class Batch:
     @property
     def settled(self) -> bool:
         """Every child settled in preflight."""
-        return all(child.rank in _SETTLED for child in self.children)
+        return self.ranks <= _SETTLED
 
     @property
     def said_no(self) -> bool:
         """Somebody, or a policy, rejected a call, and that ends the run."""
-        return self.rejection_ends and any(child.row.status is ToolStatus.REJECTED for child in self.children)
+        return self.rejection_ends and ToolStatus.REJECTED in self.statuses
 
     @property
     def failed(self) -> bool:
         """Some child failed or was cancelled for good, and nobody said no."""
         return (
-            any(
+            Rank.TERMINAL in self.ranks
+            and any(
                 (child.row.status is ToolStatus.FAILED and not child.tells_model)
                 or child.row.status is ToolStatus.CANCELLED
                 for child in self.children
@@ -187,18 +199,18 @@ class Batch:
     @property
     def completed(self) -> bool:
         """Every call has its answer."""
-        return all(child.rank is Rank.TERMINAL and self.answered(child) for child in self.children)
+        return self.ranks <= _OVER and all(map(self.answered, self.children))
 
     @property
     def approval_required(self) -> bool:
         """Somebody has to decide, and nothing stands in the way of asking."""
-        return any(child.rank is Rank.AWAITING for child in self.children) and self.settled and not self.said_no
+        return Rank.AWAITING in self.ranks and self.settled and not self.said_no
 
     @property
     def ready(self) -> bool:
         """Some child may run, and every other has its answer."""
         return (
-            any(child.rank is Rank.AUTHORIZED for child in self.children)
+            Rank.AUTHORIZED in self.ranks
             and self.settled
             and all(child.rank is Rank.AUTHORIZED or self.answered(child) for child in self.children)
         )

@@ -112,6 +112,8 @@ class ToolInvocation(BarrierSteps):
     def take_authorization(self, payload: Authorized) -> tuple[Self, Effects]:
         """What the policy said, and why."""
         error = ErrorInfo("ToolError", payload.reason) if payload.decision == "failed" else None
+        if error is self.row.error and payload.reason == self.row.message:
+            return self, NOTHING
         return self.with_row(message=payload.reason, error=error), NOTHING
 
     def note_authorization_expiry(self, payload: object) -> tuple[Self, Effects]:
@@ -160,17 +162,15 @@ class ToolInvocation(BarrierSteps):
     def take_outcome(self, payload: ToolEnded) -> tuple[Self, Effects]:
         """What the body did, also when it was asked to stop: a success is a success."""
         outcome = payload.outcome
-        context = self.with_row(duration=outcome.duration)
+        took: dict[str, object] = {"duration": outcome.duration}
         if outcome.error is not None:
-            return context.with_row(error=outcome.error), NOTHING
-        if outcome.cancelled:
-            if self.timed_out:
-                seconds = self.tool_timeout()
-                return context.with_row(
-                    error=ErrorInfo("TimeoutError", f"{self.row.tool} took over {seconds} s")
-                ), NOTHING
-            return context.with_row(status=ToolStatus.CANCELLED), NOTHING
-        return replace(context, body=outcome.result or ""), NOTHING
+            return self.with_row(error=outcome.error, **took), NOTHING
+        if not outcome.cancelled:
+            return replace(self, row=replace(self.row, **took), body=outcome.result or ""), NOTHING
+        if self.timed_out:
+            late = ErrorInfo("TimeoutError", f"{self.row.tool} took over {self.tool_timeout()} s")
+            return self.with_row(error=late, **took), NOTHING
+        return self.with_row(status=ToolStatus.CANCELLED, **took), NOTHING
 
     # the outcome's barrier ----------------------------------------------------------------------------------
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
-
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.messages import ModelAnswer, ToolCall
 
@@ -24,7 +22,7 @@ def answer_entries(
 
     `shown` are the arguments of each call as people may see them: the record keeps those too where they are others.
     """
-    usage = attrs.asdict(answer.usage)
+    usage = {"input": answer.usage.input, "output": answer.usage.output}
     calls = [_call(call, text) for call, text in zip(answer.calls, shown, strict=True)]
     meta = {"llm_call_id": llm_call_id, "calls": calls}
     return [

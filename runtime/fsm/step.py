@@ -146,9 +146,8 @@ def start(machine: Machine[S, E], context: C, payload: object = None) -> Step[S,
 
 def enter(machine: Machine[S, E], state: S, context: C, payload: object = None) -> Step[S, C]:
     """Enter `state` as a new session does: its entry actions, its timer, then automatic rows to rest."""
-    row: Row[S, E] = Row(state, None, state)
-    entry: Compiled[S, E] = ((), state, _state(machine, state).enter, None, (row,))
-    return _settle(machine, _first(machine, (entry,), state, context, payload), None)
+    _state(machine, state)
+    return _settle(machine, _first(machine, (machine.entry[state],), state, context, payload), None)
 
 
 def _first(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import attrs
 
@@ -157,6 +157,8 @@ class Machine(Generic[S, E]):
     """The states that arm a timer, and which."""
     automatic: Mapping[str, tuple[Compiled[S, E], ...]] = attrs.field(init=False, repr=False)
     """Auto state to its eventless rows, in order, ready to run; only auto states are keys."""
+    entry: Mapping[str, Compiled[S, E]] = attrs.field(init=False, repr=False)
+    """State to the row that a new session enters it by, ready to run."""
     dispatch: Mapping[str, Mapping[str, tuple[Compiled[S, E], ...]]] = attrs.field(init=False, repr=False)
     """State to event to its rows, in order, ready to run."""
 
@@ -167,6 +169,7 @@ class Machine(Generic[S, E]):
         self._check()
         derive("timed", {info.name: info.after for info in self.states if info.after is not None})
         derive("automatic", self._automatic())
+        derive("entry", {info.name: ((), info.name, info.enter, None, _entering(info.name)) for info in self.states})
         derive("dispatch", self._dispatch())
 
     def _check(self) -> None:
@@ -214,3 +217,7 @@ class Machine(Generic[S, E]):
     def _to_error(self, source: S, target: S) -> Compiled[S, E]:
         declared = self.event.get(INTERNAL_ERROR)
         return self._compile(Row(source, declared.name if declared is not None else cast(E, INTERNAL_ERROR), target))
+
+
+def _entering(state: S) -> tuple[Row[S, Any]]:
+    return (Row(state, None, state),)
