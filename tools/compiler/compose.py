@@ -8,7 +8,7 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import attrs
@@ -33,6 +33,15 @@ def compose(spec: Spec, includes: Includes) -> tuple[Spec, tuple[Finding, ...]]:
     return composer.compose(includes.fragments), tuple(composer.findings)
 
 
+@attrs.frozen
+class _Opened:
+    """A file in its place, with what it uses, in order."""
+
+    part: Part
+    frame: Frame
+    used: tuple[_Opened, ...]
+
+
 class _TooLarge(Exception):
     """The fragments of fragments make more than any machine may have."""
 
@@ -48,13 +57,14 @@ class _Composer:
         self.places: dict[tuple[str, str], Position] = {}
         self.prefixes: dict[Position, str] = {}
         self.parts: list[tuple[Part, Frame]] = []
+        self.shared: set[tuple[str, int]] = set()
         self.uses = 0
 
     def compose(self, fragments: dict[str, Included]) -> Spec:
         spec = self.spec
-        frame = _frame(spec, "", None)
+        frame = _frame(spec, fragments, "", None)
         try:
-            self._part(spec, frame, fragments)
+            self._take(self._open(spec, frame, fragments))
         except _TooLarge:
             message = f"the fragments make more than {MAX_STATES:,} states or {MAX_ROWS:,} rows; use fewer of them"
             self._wrong("Y03", spec.machine.at, message)
@@ -80,10 +90,15 @@ class _Composer:
                 first.setdefault(id(part), (frame.via, part))
         return dict(first.values())
 
-    def _part(self, part: Part, frame: Frame, fragments: dict[str, Included]) -> None:
-        """Everything that is written in one file, and then what it uses, in order."""
-        self.parts.append((part, frame))
+    def _open(self, part: Part, frame: Frame, fragments: dict[str, Included]) -> _Opened:
+        """The file with all that it uses: every way in is known before the first row is read."""
         used = [found for use in part.use if (found := self._use(use, part, frame, fragments)) is not None]
+        return _Opened(part, frame, tuple(self._open(each.fragment, inner, each.included) for each, inner in used))
+
+    def _take(self, opened: _Opened) -> None:
+        """Everything that is written in one file, and then what it uses, in order."""
+        part, frame = opened.part, opened.frame
+        self.parts.append((part, frame))
         for state in part.states.values():
             placed = frame.state_spec(state)
             self._declare("state", state.name, placed.name, placed, self.states)
@@ -95,11 +110,11 @@ class _Composer:
         self.rows += (frame.row(row) for row in part.transitions)
         if len(self.states) > MAX_STATES or len(self.rows) > MAX_ROWS:
             raise _TooLarge
-        for included, inner in used:
+        for inner in opened.used:
             before = len(self.states)
-            self._part(included.fragment, inner, included.included)
-            if inner.prefix != frame.prefix:
-                self._as_group(inner, list(self.states)[before:])
+            self._take(inner)
+            if inner.frame.prefix != frame.prefix:
+                self._as_group(inner.frame, list(self.states)[before:])
 
     def _as_group(self, inner: Frame, names: list[str]) -> None:
         """The prefix of a use stands for all of its states."""
@@ -120,13 +135,18 @@ class _Composer:
                 advice = suggest(use.fragment.text, fragments, "add its file to `include`")
                 self._wrong("Y17", frame.at(use.fragment.at), f"unknown fragment {quoted(use.fragment.text)}; {advice}")
             return None
+        if use.prefix is None and not use.given:
+            key = (frame.prefix, id(found.fragment))
+            if key in self.shared:
+                return None  # it is there already, for another file that has come to share the names
+            self.shared.add(key)
         if use.prefix is not None and (taken := _taken(use.prefix.text, part, frame)) is not None:
             message = f"{quoted(use.prefix.text)} is {taken}; use the fragment as something else"
             self._wrong("E02", frame.at(use.prefix.at), message)
             return None
         self._fits(use, found.fragment, frame)
         prefix = ".".join(word for word in (frame.prefix, use.prefix.text if use.prefix is not None else "") if word)
-        inner = _frame(found.fragment, prefix, frame.at(use.at), use, frame)
+        inner = _frame(found.fragment, found.included, prefix, frame.at(use.at), (use, frame))
         if use.prefix is not None:
             frame.entries[use.prefix.text] = self._entry(found, inner)
         self.prefixes[frame.at(use.at)] = prefix
@@ -179,25 +199,47 @@ class _Composer:
 
 def _initial(included: Included) -> list[StateSpec]:
     """The states marked as the way in, here and in what is used without a prefix."""
-    marked = [state for state in included.fragment.states.values() if state.initial]
-    for use in included.fragment.use:
-        if use.prefix is None and use.fragment.text in included.included:
-            marked += _initial(included.included[use.fragment.text])
-    return marked
+    parts = _together(included.fragment, included.included)
+    return [state for part in parts for state in part.states.values() if state.initial]
 
 
 def _frame(
-    part: Part, prefix: str, via: Position | None, use: UseSpec | None = None, user: Frame | None = None
+    part: Part,
+    included: dict[str, Included],
+    prefix: str,
+    via: Position | None,
+    by: tuple[UseSpec, Frame] | None = None,
 ) -> Frame:
-    given = {} if use is None or user is None else {name: (bind.value, user) for name, bind in use.given.items()}
-    return Frame(prefix, via, frozenset(part.states), frozenset(part.groups), given)
+    """A file without a prefix of its own shares what is called its own with whoever uses it."""
+    given: dict[str, tuple[Name, Frame]] = {}
+    if by is not None:
+        use, user = by
+        given = {name: (bind.value, user) for name, bind in use.given.items()}
+        if use.prefix is None:
+            return Frame(prefix, via, user.states, user.groups, given, user.entries)
+    files = list(_together(part, included))
+    states = frozenset(name for each in files for name in each.states)
+    return Frame(prefix, via, states, frozenset(name for each in files for name in each.groups), given)
+
+
+def _together(part: Part, included: dict[str, Included]) -> Iterator[Part]:
+    """A file, and those that it uses without a prefix, and so on; each once."""
+    work, seen = [(part, included)], {id(part)}
+    while work:
+        here, known = work.pop()
+        yield here
+        for use in here.use:
+            found = known.get(use.fragment.text) if use.prefix is None else None
+            if found is not None and id(found.fragment) not in seen:
+                seen.add(id(found.fragment))
+                work.append((found.fragment, found.included))
 
 
 def _taken(prefix: str, part: Part, frame: Frame) -> str | None:
     """What else is called like the prefix of a use."""
     named: Iterable[tuple[str, Callable[[str], bool]]] = (
-        ("the name of a state", part.states.__contains__),
-        ("the name of a group", part.groups.__contains__),
+        ("the name of a state", frame.states.__contains__),
+        ("the name of a group", frame.groups.__contains__),
         ("the name of an event", part.events.__contains__),
         ("an exit or parameter of this fragment", frame.given.__contains__),
         ("the prefix of another use", frame.entries.__contains__),

@@ -37,8 +37,11 @@ def dangling(subject: Subject) -> Found:
             group_named = spec.groups.get(name.text)
             if group_named is None or name.text in scope.states:
                 yield from _state(name, scope, inner=True, others=spec.groups)
+            elif name.text in scope.used and not scope.states_of(name.text):
+                yield name.at, f"{quoted(spec.local(name))} has no states; remove the row"
             elif not scope.states_of(name.text):
-                yield name.at, f"{quoted(name.text)} is a group of events; `from` takes states and groups of states"
+                what = f"{quoted(spec.local(name))} is a group of events"
+                yield name.at, f"{what}; `from` takes states and groups of states"
         if row.target is not None:
             yield from _target(row, row.target, scope)
 
