@@ -164,15 +164,15 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 def _aside(outer: asyncio.AbstractEventLoop, run: Callable[[], None]) -> None:
     """Run while `outer` and the task in it count as not running."""
-    task = None
-    if sys.version_info >= (3, 12):
-        task = asyncio.tasks._swap_current_task(outer, None)  # noqa: SLF001
+    task = asyncio.current_task(outer)  # none in a plain callback
+    if sys.version_info >= (3, 12) and task is not None:
+        asyncio.tasks._swap_current_task(outer, None)  # noqa: SLF001
     asyncio._set_running_loop(None)  # noqa: SLF001
     try:
         run()
     finally:
         asyncio._set_running_loop(outer)  # noqa: SLF001
-        if sys.version_info >= (3, 12):
+        if sys.version_info >= (3, 12) and task is not None:
             asyncio.tasks._swap_current_task(outer, task)  # noqa: SLF001
 
 
