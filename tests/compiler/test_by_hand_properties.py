@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiler.parts import written
+from compiler.test_front_properties import valid
 from pawl.tools.compiler.assemble import assemble
 from pawl.tools.compiler.checks.subject import Subject
+from pawl.tools.compiler.compile import compile_files, compile_text
 from pawl.tools.compiler.compose import compose
 from pawl.tools.compiler.crosscheck import cross_check
 from pawl.tools.compiler.emit_python import emit_python
@@ -245,3 +248,33 @@ def test_every_check_can_be_asked_about_them(drawn: tuple[Part, Part, Part]) -> 
         assert finding.position.outermost.file.endswith("machine.yaml")
         assert finding.position.file.rpartition("/")[2] in ("machine.yaml", "medium.yaml", "small.yaml")
         assert finding.rule not in ("E01", "E02", "E09", "E10", "E05", "E06"), str(finding)
+
+
+@given(valid(), st.randoms(use_true_random=False))
+@settings(max_examples=100, deadline=None)
+def test_a_spec_that_is_cut_into_two_files_is_the_same_spec(tree: dict[str, Any], chance: random.Random) -> None:
+    """Any states and events, and the last rows, in a fragment that is used without a prefix."""
+    (whole,) = compile_text(json.dumps(tree)).machines
+    states, events, transitions = tree["states"], tree["events"], tree["transitions"]
+    place = chance.randrange(len(transitions) + 1)
+    moved: list[dict[str, Any]] = [{}, {}]
+    kept: list[dict[str, Any]] = [{}, {}]
+    for place_of, table in enumerate((states, events)):
+        for name, value in table.items():
+            chance.choice((moved, kept))[place_of][name] = value
+    more = {"pawl": 1, "fragment": "more", "states": moved[0], "events": moved[1], "transitions": transitions[place:]}
+    own = {"states": kept[0], "events": kept[1], "transitions": transitions[:place]}
+    machine = {**tree, **own, "include": "more.yaml", "use": "more"}
+
+    with tempfile.TemporaryDirectory() as folder:
+        result = compile_files(written(Path(folder), machine=json.dumps(machine), more=json.dumps(more))[:1])
+
+    assert [str(error) for error in result.errors] == []
+    (cut,) = result.machines
+    assert cut.spec_hash == whole.spec_hash
+    assert cut.initial == whole.initial
+    for state in whole.states:
+        ours, theirs = cut.rows_of(state.name), whole.rows_of(state.name)
+        assert [(r.event, r.target, r.when, r.unless, r.do) for r in ours] == [
+            (r.event, r.target, r.when, r.unless, r.do) for r in theirs
+        ]
