@@ -49,7 +49,10 @@ def test_rows_of_a_barrier_name_it_and_those_that_replace_them_do_not() -> None:
 
 
 def test_the_data_is_plain_and_names_file_use_and_wildcard(tmp_path: Path) -> None:
-    text = edited(COURIER, ("{cancel: {}}", "{cancel: {}, burn: {}}")) + '  - {from: "send.*", on: burn, to: lost}\n'
+    text = (
+        edited(COURIER, ("{cancel: {}}", "{cancel: {}, burn: {}}"))
+        + '  - {from: "send.*", on: burn, to: lost}\nunhandled: {ignore: burn}\n'
+    )
     data = rows_data(model(tmp_path, courier=text, retry=RETRY))
     assert json.loads(json.dumps(data)) == data
     (found, _) = (row for row in data if row["wildcard"] is not None)
