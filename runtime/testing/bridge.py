@@ -141,7 +141,8 @@ class Bridge:
     def show(self, value: Any) -> Any:
         """The same, to be used on any loop: runtimes, handles, streams."""
         kind: Any = type(value)
-        if not kind.__module__.startswith("pawl.runtime.app.") or isinstance(value, Shown):
+        ours = any(base.__module__.startswith("pawl.runtime.app.") for base in kind.__mro__)
+        if not ours or isinstance(value, Shown):
             return value
         outside: Any = object.__new__(_shown(kind))
         outside.__dict__ = {**value.__dict__, "_bridge": self, "_inside": value}
