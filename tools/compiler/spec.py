@@ -8,6 +8,7 @@ is the value of a mapping entry and gets its name from the key. Structurer and J
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -37,6 +38,11 @@ class Reference(Scalar):
 @attrs.frozen
 class File(Scalar):
     """The path of another file, from this one's folder."""
+
+
+@attrs.frozen
+class Hash(Scalar):
+    """The hash of a spec, or how it begins."""
 
 
 class Authority(StrEnum):
@@ -213,6 +219,41 @@ class CheckSpec:
 
 
 @attrs.frozen
+class MoveSpec:
+    """One entry of `states:` or `waits:` of a migration: a state of another version, and where it leads."""
+
+    at: Position
+    name: Name
+    value: Name
+
+
+@attrs.frozen
+class MigrationSpec:
+    """One item of `migrations:`, what becomes of sessions that another version has saved."""
+
+    at: Position
+    source: Hash = attrs.field(
+        metadata=says("The spec_hash under which they were saved, or 12 characters or more of its beginning.", key="from")
+    )
+    version: int = attrs.field(metadata=says("The version of the machine that saved them.", fallback=1))
+    target: Hash | None = attrs.field(
+        default=None,
+        metadata=says("The hash of the version that they are led to; it has an item of its own. Else this one.", key="to"),
+    )
+    compatible: bool = attrs.field(
+        default=False, metadata=says("Every state that is not named here goes on under its own name.")
+    )
+    states: dict[str, MoveSpec] = attrs.field(
+        factory=dict, metadata=says("States of that version, and where their sessions go on; none of them waits.")
+    )
+    waits: dict[str, MoveSpec] = attrs.field(
+        factory=dict, metadata=says("The same for wait states; they lead to wait states.")
+    )
+    refuse: Names = attrs.field(default=(), metadata=says("States of that version that nothing goes on from."))
+    doc: Text | None = attrs.field(default=None, metadata=says("Why it is so."))
+
+
+@attrs.frozen
 class BindSpec:
     """One entry of `with:`, what a name of the fragment stands for."""
 
@@ -305,6 +346,9 @@ class Spec:
     )
     unhandled: UnhandledSpec | None = attrs.field(default=None, metadata=says("What an event without a row means."))
     checks: dict[str, CheckSpec] = attrs.field(factory=dict, metadata=says("How much the W rules weigh here."))
+    migrations: tuple[MigrationSpec, ...] = attrs.field(
+        default=(), metadata=says("What becomes of sessions that other versions have saved.")
+    )
     fragments: dict[Position, Fragment] = attrs.field(factory=dict, metadata=MADE)
     """Place of its first use to the fragment, for every fragment that is in it."""
     prefixes: dict[Position, str] = attrs.field(factory=dict, metadata=MADE)
@@ -337,7 +381,7 @@ Part: TypeAlias = Spec | Fragment
 """What a file holds."""
 
 
-def keys(cls: type[Any]) -> dict[str, Any]:
+def keys(cls: type[Any]) -> Mapping[str, Any]:
     """Word in the file to the attribute that holds it, for the keys that a mapping of class `cls` may have."""
     attrs.resolve_types(cls)
     fields = [a for a in attrs.fields(cls) if a.name not in ("at", "name") and not a.metadata.get("made")]

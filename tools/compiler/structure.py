@@ -25,7 +25,9 @@ from pawl.tools.compiler.spec import (
     File,
     Fragment,
     GroupSpec,
+    Hash,
     MethodSpec,
+    MoveSpec,
     Name,
     Names,
     Part,
@@ -38,6 +40,9 @@ from pawl.tools.compiler.spec import (
 
 WHOLE = "[1-9][0-9]{0,8}"
 """A whole number from 1 up, as text."""
+
+HASH = "[0-9a-f]{12,64}"
+"""The hash of a spec, or how it begins: what pawl shows of it, or more."""
 
 T = TypeVar("T")
 
@@ -77,7 +82,7 @@ class Structurer:
         self.findings: list[Finding] = []
         self._converter = cattrs.Converter(detailed_validation=False)
         hook = self._converter.register_structure_hook
-        for leaf in (Name, Text, Reference, File, bool, int, Resume, Authority, Severity, MethodSpec):
+        for leaf in (Name, Text, Reference, File, Hash, bool, int, Resume, Authority, Severity, MethodSpec):
             hook(leaf, getattr(self, f"_{leaf.__name__.lower()}"))
         self._converter.register_structure_hook_func(lambda kind: kind == Names, self._names)
         self._converter.register_structure_hook_factory(_is_optional, self._optional)
@@ -116,6 +121,15 @@ class Structurer:
     def _file(self, node: Node, _: type) -> File | _Invalid:
         scalar = self._scalar(node, "the path of a file")
         return File(scalar.text, scalar.at, scalar.plain) if scalar else _INVALID
+
+    def _hash(self, node: Node, _: type) -> Hash | _Invalid:
+        scalar = self._scalar(node, "the hash of a spec")
+        if scalar is None:
+            return _INVALID
+        if not re.fullmatch(HASH, scalar.text):
+            message = f"{quoted(scalar.text)} is not the hash of a spec; write its first 12 characters, or more"
+            return self._wrong("Y14", scalar.at, message)
+        return Hash(scalar.text, scalar.at, scalar.plain)
 
     def _reference(self, node: Node, _: type) -> Reference | _Invalid:
         scalar = self._scalar(node, "`package.module:Class`")
@@ -249,7 +263,7 @@ class Structurer:
 
         return read
 
-    def _fill(self, made: dict[str, Any], node: Mapping, fields: dict[str, Any]) -> None:
+    def _fill(self, made: dict[str, Any], node: Mapping, fields: typing.Mapping[str, Any]) -> None:
         """Every entry of `node` into `made`; a mistyped key is read as the one that was meant, where that is free."""
         written = {key.text for key, _ in node.entries}
         for key, value in node.entries:
@@ -265,7 +279,7 @@ class Structurer:
             key_is = "the key {} is missing; add it" if len(absent) == 1 else "the keys {} are missing; add them"
             self._wrong("Y13", at, key_is.format(listed(absent)))
 
-    def _unknown(self, key: Scalar, value: Node, fields: dict[str, Any], written: set[str]) -> str | None:
+    def _unknown(self, key: Scalar, value: Node, fields: typing.Mapping[str, Any], written: set[str]) -> str | None:
         if _is_nothing(value) and " " in key.text:
             self._wrong("Y12", key.at, f"unknown key {quoted(key.text)}; put quotes around a text with a comma")
             return None
@@ -293,7 +307,7 @@ class Structurer:
         return _INVALID
 
 
-SINGLE: dict[type, str] = {GroupSpec: "members", CheckSpec: "severity", BindSpec: "value"}
+SINGLE: dict[type, str] = {GroupSpec: "members", CheckSpec: "severity", BindSpec: "value", MoveSpec: "value"}
 """Classes whose value is not a mapping but this one field."""
 
 ALONE: dict[type, tuple[type, ...]] = {Authority: (Scalar,), File: (Scalar,), UseSpec: (Scalar, Mapping)}
@@ -304,7 +318,7 @@ def _named(key: Scalar) -> Name:
     return Name(key.text, key.at, key.plain)
 
 
-def _made(cls: type[Any], made: dict[str, Any], fields: dict[str, Any]) -> Any:
+def _made(cls: type[Any], made: dict[str, Any], fields: typing.Mapping[str, Any]) -> Any:
     """The object, with a stand-in for what was refused where checking the rest is worth it."""
     for attribute in fields.values():
         if attribute.name not in made and attribute.default is attrs.NOTHING:

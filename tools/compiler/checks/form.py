@@ -72,13 +72,16 @@ def final_exits(subject: Subject) -> Found:
             yield declared.after.at, f"{quoted(declared.name.text)} is final and has a timer; remove one of the two"
 
 
+_OF_BARRIERS = [word for word, field in keys(StateSpec).items() if field.metadata.get("needs") == "barrier"]
+"""Keys of a state that mean something beside `barrier` alone."""
+
+
 def _state(state: StateSpec) -> Iterator[str]:
     kinds = [flag for flag in ("auto", "wait", "final", "halt") if getattr(state, flag)]
     if len(kinds) > 1:
         yield f"is {listed(kinds)} at once; keep one"
     if state.barrier is None:
-        barrier_keys = [word for word, field in keys(StateSpec).items() if field.metadata.get("needs") == "barrier"]
-        orphans = [word for word in barrier_keys if getattr(state, word)]
+        orphans = [word for word in _OF_BARRIERS if getattr(state, word)]
         if orphans:
             yield f"has {listed(orphans)} but no barrier; add `barrier: NAME` or remove them"
     if state.records and state.barrier is not None and (state.stop is not None or state.unwritten is not None):
