@@ -31,9 +31,15 @@ def test_the_agent_in_ten_lines_suspends_is_approved_and_completes(tmp_path: Pat
     assert "'cents': 500" in said
 
 
+def test_the_agent_with_everything_around_it_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "around.py").write_text(PYTHON[1] + "\nprint(clerk)\n", encoding="utf-8")
+
+    assert "clerk" in _run(tmp_path, "around.py")
+
+
 def test_the_machine_of_ones_own_compiles_and_runs(tmp_path: Path) -> None:
     (tmp_path / "door.yaml").write_text(YAML[0], encoding="utf-8")
-    (tmp_path / "door_context.py").write_text(PYTHON[1], encoding="utf-8")
+    (tmp_path / "door_context.py").write_text(PYTHON[2], encoding="utf-8")
 
     _run(tmp_path, "-m", "pawl.tools.cli.main", "check", "door.yaml", "--strict")
     _run(tmp_path, "-m", "pawl.tools.cli.main", "generate", "door.yaml", "--out", ".")
