@@ -20,7 +20,7 @@ version = release = metadata.version("pawl-fsm")
 extensions = ["sphinx.ext.autodoc", "myst_parser"]
 root_doc = "index"
 html_theme = "alabaster"
-html_theme_options = {"description": "State machines for AI agents", "page_width": "76em", "sidebar_width": "15em"}
+html_theme_options = {"description": "State machines for AI agents", "page_width": "68em", "sidebar_width": "15em"}
 html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
 html_static_path = [str(HERE / "static")]
 html_css_files = ["pawl.css"]
