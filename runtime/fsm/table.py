@@ -125,6 +125,26 @@ class Row(Generic[S, E]):
     line: int = 0
 
 
+@attrs.frozen
+class Migration(Generic[S]):
+    """What becomes of sessions that another version of the machine has saved.
+
+    `spec_hash` is that version's, or how it begins. `states` leads its states to those of this machine, `refuse` names
+    those that nothing goes on from. Every other state goes on under its own name where the two are `compatible`, unless
+    it is inside of one that is named; else it is refused, too.
+    """
+
+    spec_hash: str
+    version: int
+    compatible: bool = False
+    states: tuple[tuple[str, S], ...] = ()
+    refuse: tuple[str, ...] = ()
+
+    def of(self, spec_hash: str) -> bool:
+        """Whether this is about what was saved under `spec_hash`, a whole one."""
+        return spec_hash.startswith(self.spec_hash)
+
+
 Compiled = tuple[tuple[tuple[str, bool], ...], S, tuple[str, ...], Taken | None, tuple[Row[S, E]]]
 """A row made ready to run: (guard, wanted) pairs, the next state, the actions in order, how it ends (None when an
 automatic row or a timer may follow), and the row itself in a tuple."""
@@ -147,6 +167,7 @@ class Machine(Generic[S, E]):
     rows: tuple[Row[S, E], ...]
     error: S | None = None
     doc: str = ""
+    migrations: tuple[Migration[S], ...] = ()
 
     # What follows is made from the fields above, once: plain attributes, because `advance` reads them on every event.
     state: Mapping[str, StateInfo[S, E]] = attrs.field(init=False, repr=False)
@@ -178,6 +199,11 @@ class Machine(Generic[S, E]):
         for place, name in (("initial", self.initial), ("error", self.error)):
             if name is not None and name not in self.state:
                 raise InvalidMachine(self.name, f"`{place}` names '{name}', which is not a state")
+        for migration in self.migrations:
+            for old, new in migration.states:
+                if new not in self.state:
+                    place = f"the migration from {migration.spec_hash} leads '{old}' to '{new}'"
+                    raise InvalidMachine(self.name, f"{place}, which is not a state")
         for row in self.rows:
             place = f"the row {row.source} -> {row.target or 'stay'} (line {row.line})"
             if row.source not in self.state or (row.target is not None and row.target not in self.state):

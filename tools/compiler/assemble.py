@@ -10,6 +10,7 @@ from pawl.runtime.fsm.table import INTERNAL_ERROR, Kind, Unhandled
 from pawl.tools.compiler.canonical import spec_hash
 from pawl.tools.compiler.expand import inner_rows, inner_states, redirected
 from pawl.tools.compiler.findings import Finding, Severity
+from pawl.tools.compiler.migrations import follow
 from pawl.tools.compiler.model import EventModel, MachineModel, Position, RowModel, StateModel, TimerModel
 from pawl.tools.compiler.nodes import Scalar
 from pawl.tools.compiler.protocol import APPLY, APPLY_PREFIX, PREPARE
@@ -69,6 +70,7 @@ def assemble(scope: Scope) -> MachineModel:
         delays=_documented(delays, _listed(spec, "delays"), brought.delays if brought is not None else {}),
         groups=_groups(spec),
         error=spec.error.text if spec.error is not None else None,
+        migrations=follow(scope, states).models,
     )
 
 

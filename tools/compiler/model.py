@@ -96,6 +96,21 @@ class RowModel:
 
 
 @attrs.frozen
+class MigrationModel:
+    """What becomes of sessions that another version has saved, every step to this machine taken."""
+
+    spec_hash: str
+    """The hash of that version, or how it begins."""
+    version: int
+    at: Position
+    compatible: bool = False
+    """Whether a state goes on under its name that is neither in `states` nor in `refuse`, nor inside of one that is."""
+    states: tuple[tuple[str, str], ...] = ()
+    """A state of that version, and the one of this machine that it is now."""
+    refuse: tuple[str, ...] = ()
+
+
+@attrs.frozen
 class MachineModel:
     """A whole machine, ready to generate, draw and check."""
 
@@ -116,6 +131,7 @@ class MachineModel:
     delays: dict[str, str]
     groups: dict[str, tuple[str, ...]]
     error: str | None = None
+    migrations: tuple[MigrationModel, ...] = ()
 
     def rows_of(self, state: str) -> tuple[RowModel, ...]:
         """The rows that leave (or stay in) `state`, in order."""

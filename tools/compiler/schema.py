@@ -22,7 +22,9 @@ from pawl.tools.compiler.spec import (
     EventSpec,
     File,
     Fragment,
+    Hash,
     MethodSpec,
+    MoveSpec,
     Name,
     Names,
     Reference,
@@ -32,7 +34,7 @@ from pawl.tools.compiler.spec import (
     UseSpec,
     keys,
 )
-from pawl.tools.compiler.structure import ALONE, SINGLE, WHOLE
+from pawl.tools.compiler.structure import ALONE, HASH, SINGLE, WHOLE
 
 Schema = dict[str, Any]
 
@@ -46,6 +48,8 @@ _LEAVES: dict[Any, tuple[str, Schema]] = {
     Text: ("text", {"type": ["string", "number", "boolean", "null"]}),
     Reference: ("reference", {"type": "string", "pattern": f"^{REFERENCE}$"}),
     File: ("file", {"type": "string", "pattern": r"\.ya?ml$"}),
+    # Some hashes look like numbers, as 123456789012 does, or 12345678e901.
+    Hash: ("hash", {"anyOf": [{"type": "string", "pattern": f"^{HASH}$"}, {"type": "number"}]}),
     bool: ("flag", {"anyOf": [{"type": "boolean"}, {"enum": ["true", "false"]}]}),
     int: (
         "whole",
@@ -135,6 +139,8 @@ class _Maker:
             return {"type": ["object", "null"], "properties": _rules(), "additionalProperties": False}
         pattern = NAME if inner in (StateSpec, EventSpec) else _GROUP
         names = {"pattern": f"^{pattern}$", "maxLength": LONGEST}
+        if inner is MoveSpec:  # it may be inside of others
+            names = {"pattern": f"^{_MENTION}$"}
         return {"type": ["object", "null"], "propertyNames": names, "additionalProperties": self.of(inner)}
 
     def _class(self, cls: type[Any]) -> Schema:

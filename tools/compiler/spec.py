@@ -233,12 +233,12 @@ class MigrationSpec:
 
     at: Position
     source: Hash = attrs.field(
-        metadata=says("The spec_hash under which they were saved, or 12 characters or more of its beginning.", key="from")
+        metadata=says("The spec_hash under which they were saved, or its first 12 characters or more.", key="from")
     )
     version: int = attrs.field(metadata=says("The version of the machine that saved them.", fallback=1))
     target: Hash | None = attrs.field(
         default=None,
-        metadata=says("The hash of the version that they are led to; it has an item of its own. Else this one.", key="to"),
+        metadata=says("The hash of the version that they are led to, by whose item they go on; else this.", key="to"),
     )
     compatible: bool = attrs.field(
         default=False, metadata=says("Every state that is not named here goes on under its own name.")

@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import Any
 
 from pawl.runtime.fsm.table import Machine
-from pawl.tools.compiler.model import MachineModel, RowModel, StateModel
+from pawl.tools.compiler.model import MachineModel, MigrationModel, RowModel, StateModel
 
-_CALLS = {"Machine", "StateInfo", "EventInfo", "Row", "After"}
+_CALLS = {"Machine", "StateInfo", "EventInfo", "Row", "After", "Migration"}
 _VARIABLES = {"SPEC_VERSION", "SPEC_HASH", "MACHINE"}
 _IMPORTS = {"__future__", "enum", "typing", "builtins", "pawl.runtime.fsm.table"}
 _TYPING_ONLY = (ast.ImportFrom, ast.FunctionDef)
@@ -111,6 +111,8 @@ def _differences(model: MachineModel, module: ModuleType) -> Iterator[str]:
     ]
     yield from _unequal_lists("events", events, [_plain(each) for each in machine.events])
     yield from _unequal_lists("rows", [_row(each) for each in model.rows], [_plain(each) for each in machine.rows])
+    migrations = [_migration(each) for each in model.migrations]
+    yield from _unequal_lists("migrations", migrations, [_plain(each) for each in machine.migrations])
     yield from _unequal("State", [s.name for s in model.states], _values(module, "State"))
     yield from _unequal("Event", [e.name for e in model.events], _values(module, "Event"))
     outcomes = list(dict.fromkeys(s.outcome for s in model.states if s.outcome is not None))
@@ -135,6 +137,13 @@ def _row(row: RowModel) -> dict[str, object]:
     return {
         "source": row.source, "event": row.event, "target": row.target, "when": row.when, "unless": row.unless,
         "do": row.do, "line": row.at.outermost.line,
+    }  # fmt: skip
+
+
+def _migration(each: MigrationModel) -> dict[str, object]:
+    return {
+        "spec_hash": each.spec_hash, "version": each.version, "compatible": each.compatible, "states": each.states,
+        "refuse": each.refuse,
     }  # fmt: skip
 
 

@@ -31,6 +31,21 @@ def targets(spec: Spec) -> Iterator[Name]:
         yield spec.error
 
 
+def migrated(spec: Spec) -> Iterator[Name]:
+    """States, or uses of fragments, that sessions of other versions are led to."""
+    for item in spec.migrations:
+        if item.target is None:
+            yield from (move.value for move in (*item.states.values(), *item.waits.values()))
+
+
+def elsewhere(spec: Spec) -> Iterator[Name]:
+    """States of other versions."""
+    for item in spec.migrations:
+        yield from item.refuse
+        for move in (*item.states.values(), *item.waits.values()):
+            yield from (move.name,) if item.target is None else (move.name, move.value)
+
+
 def events(spec: Spec) -> Iterator[Name]:
     """Names in use that must each be one event, no group."""
     for state in spec.states.values():

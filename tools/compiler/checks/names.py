@@ -148,6 +148,8 @@ def _all_names(spec: Spec) -> Iterator[tuple[Callable[[str], bool], Name]]:
     yield from ((is_name, name) for name in mentions.events(spec))
     yield from ((is_mention, name) for name in mentions.event_lists(spec))
     yield from ((is_mention, name) for name in mentions.targets(spec))
+    yield from ((is_mention, name) for name in mentions.migrated(spec))
+    yield from ((is_mention, name) for name in mentions.elsewhere(spec))
     yield from ((is_mention, m) for g in spec.groups.values() if g.name.text not in used for m in g.members)
     for row in spec.transitions:
         yield from ((_is_source, name) for name in row.source)

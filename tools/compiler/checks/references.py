@@ -21,6 +21,9 @@ def dangling(subject: Subject) -> Found:
     scope, spec = subject.scope, subject.spec
     for name in mentions.targets(spec):
         yield from _state(name, scope, inner=False)
+    for name in mentions.migrated(spec):
+        if name.text not in scope.used:  # that stands for its states
+            yield from _state(name, scope, inner=False)
     for group in spec.groups.values():
         if not _holds_events(group, scope):
             members = [name for name in group.members if name.text not in scope.events]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from pawl.tools.compiler.checks import barriers, flow, form, names, references, rows
+from pawl.tools.compiler.checks import barriers, flow, form, migrations, names, references, rows
 from pawl.tools.compiler.checks.subject import Check, Subject
 from pawl.tools.compiler.findings import MOST_FINDINGS, Finding, Severity, quoted, suggest
 from pawl.tools.compiler.spec import Spec
@@ -27,6 +27,7 @@ CHECKS: tuple[Check, ...] = (
     Check("E12", "event both handled and listed as unhandled", ERROR, rows.decided_twice, whole=True),
     Check("E13", "effect not behind a barrier", ERROR, barriers.unguarded_effect, whole=True),
     Check("E14", "barrier without all its targets", ERROR, barriers.incomplete_barrier),
+    Check("E15", "impossible migration", ERROR, migrations.impossible),
     Check("W09", "declared and unused", WARN, references.unused, whole=True),
     Check("W13", "unreachable state", WARN, flow.unreachable, whole=True),
     Check("W15", "trap state", WARN, flow.trap, whole=True),
