@@ -89,3 +89,16 @@ def test_a_timeout_that_makes_no_sense_is_refused_in_one_line(shell: Shell, valu
 def test_a_time_that_no_calendar_has_is_no_trouble() -> None:
     assert timing.at(1e18) == "the end of time"
     assert timing.at(float(10**30)) == "the end of time"
+
+
+def test_a_retry_is_told_of_on_stderr(shell: Shell) -> None:
+    shell.write(
+        "busy.py",
+        "from pawl import Agent, ModelError, Retries, scripted\n"
+        "script = [ModelError('busy', retry_safe=True), 'done']\n"
+        "busy = Agent(name='b', model=scripted(script), retries=Retries(first=0.01))\n",
+    )
+    ran = shell.process("run", "busy", "hello")
+    assert ran.code == 0
+    assert re.search(r"^pawl: execution \S+ of agent b: model call \S+ failed \(ModelError, failure 1", ran.err)
+    assert ran.err.count("\n") == 1

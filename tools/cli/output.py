@@ -33,6 +33,13 @@ def err(text: str, style: str = "") -> None:
     _write(sys.stderr, text, style)
 
 
+def tell_warnings() -> None:
+    """Show what the library logs from WARNING on, on stderr; where the application's code configures logging, that."""
+    import logging
+
+    logging.basicConfig(level=logging.WARNING, format="pawl: %(message)s", stream=sys.stderr)
+
+
 def raw(text: str) -> None:
     """A whole document on stdout, as UTF-8 whatever the terminal speaks: it says so inside, or is piped to a file."""
     buffer = getattr(sys.stdout, "buffer", None)

@@ -19,7 +19,7 @@ from pawl.runtime.app.runtime import Runtime
 from pawl.runtime.records.rests import Completed, Rest
 from pawl.runtime.store.open import store_at
 from pawl.tools.cli import apps, rests
-from pawl.tools.cli.output import Misuse, as_json, err, leave, out
+from pawl.tools.cli.output import Misuse, as_json, err, leave, out, tell_warnings
 from pawl.tools.cli.rests import Ways
 from pawl.tools.cli.stores import lasts, option
 from pawl.tools.cli.telling import Teller
@@ -91,6 +91,8 @@ def go_on(
 ) -> Rest:
     """Open a runtime with `agents` over the store at `db`, do `work` in it, and give the rest that it leads to."""
 
+    tell_warnings()
+
     async def main() -> Rest:
         async with Runtime(
             store_at(db), agents, on_event=teller.hear, trace=teller.trace if trace else None
@@ -128,6 +130,8 @@ def work(app: str, db: str, trace: bool) -> None:
     teller = Teller()
     teller.follow(None)
     agents = code.all()
+
+    tell_warnings()
 
     async def main() -> None:
         stop = asyncio.Event()
