@@ -27,6 +27,9 @@ class Audience(Protocol):
 
     faults: Faults
 
+    def met(self, name: str, execution_id: str, about: str) -> Fault | None:
+        """The fault that is planned for this start of a body or call of an execution."""
+
     def park(self, address: str, go: Callable[[], None]) -> None:
         """Keep `go` until somebody releases `address`."""
 
@@ -59,17 +62,17 @@ def watched_tool(tool: Tool[..., Any], audience: Audience) -> Tool[..., Any]:
 
 
 def _body(tool: Tool[..., Any], name: str, wanted: str | None, audience: Audience) -> Callable[..., Any]:
-    held: set[tuple[str, int]] = set()
+    held: dict[tuple[str, int], Fault] = {}
 
     def body(**arguments: Any) -> Any:
         context: ToolContext[Any] = arguments[name] if wanted else arguments.pop(name)
         start = (context.idempotency_key, context.attempt)
-        fault = None if start in held else audience.faults.met(f"tool:{tool.name}")
+        before = held.pop(start, None)
+        fault = audience.faults.again(before) if before is not None else _met(tool, context, audience)
         if fault is not None and fault.do == "hold":
             address = fault.address
-            held.add(start)  # it begins again when it is released, and that is no second start
+            held[start] = fault  # it begins again when it is released, and that is no second start
             raise Held(lambda go: audience.park(address, go))
-        held.discard(start)
         _crash(fault, "crash_before_effect")
         audience.entered(tool, context)
         _crash(fault, "crash_during_effect")
@@ -92,8 +95,7 @@ def _async_body(
 ) -> Callable[..., Awaitable[Any]]:
     async def body(**arguments: Any) -> Any:
         context: ToolContext[Any] = arguments[name] if wanted else arguments.pop(name)
-        fault = audience.faults.met(f"tool:{tool.name}")
-        await _released(audience, fault)
+        fault = await _released(audience, _met(tool, context, audience))
         _crash(fault, "crash_before_effect")
         audience.entered(tool, context)
         _crash(fault, "crash_during_effect")
@@ -115,8 +117,7 @@ def _probe(tool: Tool[..., Any], probe: Callable[..., Any], audience: Audience) 
     held: set[str] = set()
 
     async def ask_async(key: str, *more: Any) -> Any:
-        fault = audience.faults.met(f"probe:{tool.name}")
-        await _released(audience, fault)
+        fault = await _released(audience, audience.faults.met(f"probe:{tool.name}"))
         _crash(fault, "crash_before_effect")
         answer = await probe(key, *more)
         audience.probed(key, answer)
@@ -149,8 +150,8 @@ class WatchedModel:
             self.stream = self._stream
 
     async def _begin(self, request: ModelRequest) -> Fault | None:
-        fault = self._audience.faults.met("model")
-        await _released(self._audience, fault)
+        met = self._audience.met("model", request.execution_id, str(request.sequence))
+        fault = await _released(self._audience, met)
         _crash(fault, "crash_before_effect")
         self._audience.called(self._agent, request)
         return fault
@@ -185,12 +186,18 @@ class WatchedModel:
         """Several simulated processes share one provider; it is its maker's to close."""
 
 
-async def _released(audience: Audience, fault: Fault | None) -> None:
+def _met(tool: Tool[..., Any], context: ToolContext[Any], audience: Audience) -> Fault | None:
+    return audience.met(f"tool:{tool.name}", context.execution_id, context.tool_call_id)
+
+
+async def _released(audience: Audience, fault: Fault | None) -> Fault | None:
+    """Wait where that is planned; what is planned there beside."""
     if fault is None or fault.do != "hold":
-        return
+        return fault
     released: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     audience.park(fault.address, lambda: None if released.done() else released.set_result(None))
     await released
+    return audience.faults.again(fault)
 
 
 def _crash(fault: Fault | None, here: str) -> None:

@@ -39,6 +39,10 @@ BARRIERS: Final = (
 )
 
 
+_KEYED: Final = "="
+"""The scope of faults whose place is a key; no start id of a run is this."""
+
+
 class ProcessLost(SystemExit):
     """The simulated process is gone, at this very instruction.
 
@@ -60,12 +64,17 @@ class Fault:
     * `foreign_write`: another writer, who knows no fence, has advanced the record before; `…_unseen`: and the reply
       is lost, so that the read-back finds it. `superseded`: another process has taken the agent over before.
     * `hold`, `hold_reply`: the submission, or its answer, waits until `release(at)`.
+
+    With `run`, the start id of a run, the number counts what belongs to that run alone. `keyed`: `at` is a key as in
+    Met, which other faults do not shift.
     """
 
     at: str
     do: Do
     times: int = 1
     error: Exception | None = None
+    run: str | None = None
+    keyed: bool = False
 
     def __attrs_post_init__(self) -> None:
         known = {name for kind in get_args(Do) for name in get_args(kind)}
@@ -78,29 +87,67 @@ class Fault:
         return self.at if "#" in self.at else f"{self.at}#1"
 
 
+@attrs.frozen
+class Met:
+    """One place that a fault could have: its `address`, that among those of its `run`, and its `key`, which says what
+    it is about and how often that was tried.
+    """
+
+    address: str
+    run: str | None = None
+    of_run: str = ""
+    key: str = ""
+
+
 class Faults:
-    """The plan of one world, and the counters that its addresses are about."""
+    """The plan of one world, the counters that its addresses are about, and all places that were met, in order."""
 
     def __init__(self, faults: Iterable[Fault] = ()) -> None:
-        self._plan: dict[str, list[Fault]] = {}
+        self._plan: dict[tuple[str | None, str], list[Fault]] = {}
+        self._scoped: Counter[tuple[str, str]] = Counter()
         self.counts: Counter[str] = Counter()
         self.fired: list[Fault] = []
+        self.fired_at: list[Met] = []
+        self.places: list[Met] = []
         for fault in faults:
             self.add(fault)
 
     def add(self, fault: Fault) -> None:
         """Plan one more."""
-        self._plan.setdefault(fault.address, []).append(fault)
+        self._plan.setdefault((_KEYED if fault.keyed else fault.run, fault.address), []).append(fault)
 
-    def met(self, name: str) -> Fault | None:
+    def drop(self, address: str, do: Do) -> bool:
+        """Plan it no more. False when it is not planned, or has fired."""
+        planned = self._plan.get((None, address), [])
+        found = next((fault for fault in planned if fault.do == do), None)
+        if found is not None:
+            planned.remove(found)
+        return found is not None
+
+    def met(self, name: str, run: str | None = None, about: str = "") -> Fault | None:
         """Count one more `name`; the fault that was planned for it, if any."""
         self.counts[name] += 1
-        planned = self._plan.get(f"{name}#{self.counts[name]}")
-        if not planned:
-            return None
-        fault = planned.pop(0)
-        self.fired.append(fault)
-        return fault
+        met = Met(f"{name}#{self.counts[name]}")
+        if run is not None:
+            key = f"{name}/{run}/{about}"
+            self._scoped[run, name] += 1
+            self._scoped[_KEYED, key] += 1
+            met = Met(met.address, run, f"{name}#{self._scoped[run, name]}", f"{key}#{self._scoped[_KEYED, key]}")
+        self.places.append(met)
+        return self._planned(met)
+
+    def again(self, fault: Fault) -> Fault | None:
+        """The next fault that was planned for the same place as one that has fired."""
+        return self._planned(self.fired_at[self.fired.index(fault)])
+
+    def _planned(self, met: Met) -> Fault | None:
+        for place in ((None, met.address), (met.run, met.of_run), (_KEYED, met.key)):
+            planned = self._plan.get(place)
+            if planned:
+                self.fired.append(planned.pop(0))
+                self.fired_at.append(met)
+                return self.fired[-1]
+        return None
 
     @property
     def unmet(self) -> tuple[Fault, ...]:

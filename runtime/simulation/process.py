@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.app.runtime import Runtime
+from pawl.runtime.execution.keeper import Keeper
+from pawl.runtime.execution.mail import Mail
 from pawl.runtime.records.events import Event
 from pawl.runtime.simulation.clock import Clock, VirtualLoop
 from pawl.runtime.simulation.environment import SimulatedEnvironment
@@ -23,6 +25,22 @@ T = TypeVar("T")
 
 class CallLost(Exception):
     """The process that was asked is gone: what became of the call is on record, or is not."""
+
+
+class SeenRuntime(Runtime):
+    """A Runtime that lets its process see every message that comes through its inbox."""
+
+    seen: Callable[[Keeper], None]
+
+    @property
+    def _keeper(self) -> Keeper:  # Runtime sets it when it is entered
+        keeper: Keeper = self.__dict__["kept"]
+        return keeper
+
+    @_keeper.setter
+    def _keeper(self, keeper: Keeper) -> None:
+        self.__dict__["kept"] = keeper
+        self.seen(keeper)
 
 
 class Process:
@@ -47,7 +65,7 @@ class Process:
         self.events: list[Event] = []
         self._listener: Callable[[Event], None] | None = options.pop("on_event", None)
         self.store = SimulatedStore(store, name, self.environment, world)
-        self.runtime = Runtime(
+        self.runtime = SeenRuntime(
             self.store,
             agents,
             environment=self.environment,
@@ -55,6 +73,27 @@ class Process:
             trace=lambda execution_id, move: world.moves.append((name, execution_id, move)),
             **options,
         )
+        self.runtime.seen = self._watch
+
+    def _watch(self, keeper: Keeper) -> None:
+        """Look at each message before and after it is handled."""
+        handle = keeper.inbox._handle  # noqa: SLF001 - the kit looks where applications need not
+
+        def handled(mail: Mail | Callable[[], None]) -> None:
+            if not isinstance(mail, Mail):
+                return handle(mail)
+            before, known = keeper.live(mail.execution_id), sum(keeper.counters.dropped.values())
+            handle(mail)
+            after = keeper.live(mail.execution_id)
+            dropped = sum(keeper.counters.dropped.values()) > known
+            return self._world.handled(self, mail, before, after, dropped=dropped)
+
+        keeper.inbox._handle = handled  # noqa: SLF001
+
+    def redeliver(self, mail: Mail) -> bool:
+        """Post a message once more where it came from. False when nothing takes it any more."""
+        self.restless = True
+        return self.alive and self.runtime._keeper.inbox.post(mail)  # noqa: SLF001
 
     @property
     def owner(self) -> str:

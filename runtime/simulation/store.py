@@ -36,8 +36,14 @@ class Surroundings(Protocol):
     def committed(self, name: str, operation: Operation[Any], answer: Answer[Any]) -> None:
         """An operation has been run; called before its answer goes out."""
 
+    def submitting(self, name: str, operation: Operation[Any]) -> Fault | None:
+        """An operation is about to be submitted: the fault that is planned for it."""
+
     def submitted(self, process: str, operation: Operation[Any]) -> None:
         """An operation was submitted; its answer is outstanding."""
+
+    def replied(self, process: str, name: str, operation: Operation[Any], answer: Answer[Any]) -> None:
+        """What the process is told."""
 
     def answered(self, process: str, operation: Operation[Any]) -> None:
         """Its answer goes out."""
@@ -83,7 +89,7 @@ class SimulatedStore:
         if self._closed:
             return answer(Unavailable(RuntimeClosed("the simulated store is closed")))
         name = name_of(operation)
-        fault = self._world.faults.met(name)
+        fault = self._world.submitting(name, operation)
         self._world.submitted(self._process, operation)
         return self._meet(fault, name, operation, answer)
 
@@ -147,6 +153,7 @@ class SimulatedStore:
     def _reply(self, operation: Operation[Any], answer: Callable[[Answer[Any]], None], said: Answer[Any]) -> None:
         def deliver() -> None:
             self._world.answered(self._process, operation)
+            self._world.replied(self._process, name_of(operation), operation, said)
             answer(said)
 
         def next_one() -> None:
@@ -169,6 +176,20 @@ def name_of(operation: Operation[Any]) -> str:
 def command_of(operation: Operation[Any]) -> object:
     """The command whose `run` or `read_back` it is, None for other operations."""
     return getattr(operation, "__self__", None)
+
+
+def about(operation: Operation[Any]) -> tuple[str | None, str]:
+    """The execution that a barrier writes, and what of it, in words that a disturbance elsewhere does not change."""
+    match command_of(operation):
+        case ToolCommit() as command:
+            return command.row.execution_id, command.row.tool_call_id
+        case Admission() as command:
+            return command.record.execution_id, ""
+        case Commit() as command:
+            record = command.record
+            return record.execution_id, f"{record.iterations}.{len(record.decisions)}"
+        case _:
+            return None, ""
 
 
 def _token(operation: Operation[Any]) -> str:

@@ -18,7 +18,9 @@ from typing import Any, Self, TypeVar
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.tool import Tool
-from pawl.runtime.execution.heart import Move
+from pawl.runtime.barriers.admission import Admission
+from pawl.runtime.execution.heart import Live, Move
+from pawl.runtime.execution.mail import Mail
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.agents import AgentRoot, Owner
 from pawl.runtime.records.events import Event, EventKind
@@ -30,6 +32,7 @@ from pawl.runtime.simulation.clock import EPOCH, Clock
 from pawl.runtime.simulation.faults import Fault, Faults, ProcessLost
 from pawl.runtime.simulation.invariants import Invariants, valid_for_a_provider
 from pawl.runtime.simulation.process import CallLost, Process
+from pawl.runtime.simulation.store import about, command_of
 from pawl.runtime.simulation.witness import Witness
 from pawl.runtime.store.answers import Answer
 from pawl.runtime.store.memory import MemoryStore
@@ -80,6 +83,12 @@ class World:
         self.invariants = Invariants(self.store, self.witness)
         self.processes: list[Process] = []
         self.moves: list[tuple[str, str, Move]] = []
+        self.starts: dict[str, str] = {}
+        """The start id of every execution whose admission was submitted."""
+        self.mail: dict[tuple[str, str], tuple[Process, Mail]] = {}
+        """The most recent message of each event of each execution, with the process that handled it."""
+        self.trace: Callable[[str, str, str], None] | None = None
+        """Called with a process, an execution or agent, and what happened: see `Trace`."""
         self._random = random.Random(seed)
         self._shuffle = self._random if shuffle else None
         self._parked: dict[str, list[tuple[Process, Callable[[], None]]]] = {}
@@ -96,9 +105,9 @@ class World:
         process = self._process(agents or self.agents, watch, {**self._options, **options})
         return self.opened(process, process.begin(process.runtime.__aenter__()))
 
-    def begin_open(self) -> tuple[Process, asyncio.Task[Any]]:
+    def begin_open(self, *agents: Agent, **options: Any) -> tuple[Process, asyncio.Task[Any]]:
         """The same, without waiting until it is open: see `opened`."""
-        process = self._process(self.agents, True, {**self._options})
+        process = self._process(agents or self.agents, True, {**self._options, **options})
         return process, process.begin(process.runtime.__aenter__())
 
     def opened(self, process: Process, opening: asyncio.Task[Any]) -> Process:
@@ -265,6 +274,39 @@ class World:
 
     # what is told to the world --------------------------------------------------------------------------------
 
+    def met(self, name: str, execution_id: str | None, what: str) -> Fault | None:
+        """Count one more place where a fault can be."""
+        return self.faults.met(name, self.starts.get(execution_id or ""), what)
+
+    def submitting(self, name: str, operation: Operation[Any]) -> Fault | None:
+        """An operation is about to be submitted."""
+        execution_id, what = about(operation)
+        command = command_of(operation)
+        if isinstance(command, Admission):
+            self.starts[command.record.execution_id] = command.record.start_id
+        return self.met(name, execution_id, what)
+
+    def replied(self, process: str, name: str, operation: Operation[Any], answer: Answer[Any]) -> None:
+        """A process is told what became of an operation."""
+        execution_id, _ = about(operation)
+        if self.trace is not None and execution_id is not None:
+            self.trace(process, execution_id, f"{name}: {type(answer).__name__.lower()}")
+
+    def handled(self, process: Process, mail: Mail, before: Live | None, after: Live | None, *, dropped: bool) -> None:
+        """A message was handled: one whose authority had ended has moved nothing."""
+        self.mail[mail.execution_id, mail.message.event] = (process, mail)
+        if not dropped:
+            return
+        if self.trace is not None:
+            self.trace(process.name, mail.execution_id, f"dropped: {mail.message.event}")
+        moved = f"{mail.message.event} was dropped, and moved {mail.execution_id} nevertheless"
+        self.invariants.notice("I6", _states(before) == _states(after), moved)
+
+    def takes(self, seconds: float) -> None:
+        """Called by the body of a blocking tool: it ends that much later than it returns."""
+        assert self._turning is not None
+        self._turning.environment.takes(seconds)
+
     def submitted(self, process: str, operation: Operation[Any]) -> None:
         """An operation was submitted."""
         self.invariants.submitted(process, operation)
@@ -370,3 +412,10 @@ class World:
             process.store.close()
             process.loop.abandon()
         self.store.close()
+
+
+def _states(live: Live | None) -> tuple[str, ...]:
+    """Where an execution and its calls stand, where it is run at all."""
+    if live is None:
+        return ()
+    return (str(live.state), *(f"{name}: {child.state}" for name, child in live.children.items()))

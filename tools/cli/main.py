@@ -24,6 +24,7 @@ ROOMS = (
     "pawl.tools.cli.demo",
     "pawl.tools.cli.runs",
     "pawl.tools.cli.answers",
+    "pawl.tools.cli.scenarios",
     "pawl.tools.cli.bench",
 )
 """Modules with commands, in the order of `pawl --help`."""

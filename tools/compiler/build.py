@@ -26,16 +26,30 @@ class _Frame:
     has_key: bool = False
 
 
-def too_deep(at: Position) -> Finding:
+@attrs.frozen
+class Words:
+    """What a kind of file is called, and how one begins, in the words of findings."""
+
+    noun: str = "a spec"
+    begin: str = "`pawl: 1` and `machine: NAME`"
+    needs: str = "six"
+    holds: str = "one machine"
+
+
+SPEC = Words()
+
+
+def too_deep(at: Position, words: Words = SPEC) -> Finding:
     """Y09, wherever it is noticed."""
-    return Finding("Y09", Severity.ERROR, at, f"nested more than {MAX_DEPTH} levels deep; a spec needs six")
+    message = f"nested more than {MAX_DEPTH} levels deep; {words.noun} needs {words.needs}"
+    return Finding("Y09", Severity.ERROR, at, message)
 
 
 class Builder:
     """Takes the parser's events one by one; `findings` grows, `last` is where the latest event stood."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, file: str, words: Words = SPEC) -> None:
+        self.file, self.words = file, words
         self.findings: list[Finding] = []
         self.last = Position(file, 1, 1)
         self._stack: list[_Frame] = []
@@ -49,7 +63,9 @@ class Builder:
         if isinstance(event, yaml.DocumentStartEvent):
             return self._document(event)
         if isinstance(event, yaml.AliasEvent):
-            self._find("Y07", f"alias *{event.anchor}; write the value out, a spec has no anchors or aliases")
+            self._find(
+                "Y07", f"alias *{event.anchor}; write the value out, {self.words.noun} has no anchors or aliases"
+            )
             self._add(Scalar("", self.last), False)
         elif isinstance(event, yaml.NodeEvent):
             return self._node(event)
@@ -57,21 +73,31 @@ class Builder:
             self._close()
         return True
 
+    @property
+    def begun(self) -> bool:
+        """Whether a document has started."""
+        return self._documents > 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing stands in the document, and nothing is wrong with it."""
+        nothing = self._root is None or (isinstance(self._root, Scalar) and self._root.plain and not self._root.text)
+        return nothing and not self.findings
+
     def document(self) -> Document:
         """What was built. `root` is None where the file has no mapping to go on with."""
-        empty = self._root is None or (isinstance(self._root, Scalar) and self._root.plain and not self._root.text)
-        if not self.findings and empty:
-            self._find("Y06", "the file is empty; start with `pawl: 1` and `machine: NAME`", Position(self.file, 1, 1))
+        if self.empty:
+            self._find("Y06", f"the file is empty; start with {self.words.begin}", Position(self.file, 1, 1))
         root = self._root if isinstance(self._root, Mapping) and not self._broken else None
         if root is None and not self.findings:
             at = self._root.at if self._root is not None else self.last
-            self._find("Y13", "a spec is a mapping; start with `pawl: 1` and `machine: NAME`", at)
+            self._find("Y13", f"{self.words.noun} is a mapping; start with {self.words.begin}", at)
         return Document(self.file, root, tuple(self.findings))
 
     def _document(self, event: Any) -> bool:
         self._documents += 1
         if self._documents > 1:
-            self._find("Y10", "a second document starts here; one file holds one machine")
+            self._find("Y10", f"a second document starts here; one file holds {self.words.holds}")
             return False
         if event.version or event.tags:
             self._find("Y08", "YAML directive; remove the line that starts with %")
@@ -79,15 +105,18 @@ class Builder:
 
     def _node(self, event: Any) -> bool:
         if event.anchor is not None:
-            self._find("Y07", f"anchor &{event.anchor}; write the value out where it is used, a spec has no anchors")
+            said = f"anchor &{event.anchor}; write the value out where it is used, {self.words.noun} has no anchors"
+            self._find("Y07", said)
         if event.tag is not None:
-            self._find("Y08", f"tag {quoted(event.tag)}; remove it, a spec decides the type of every value itself")
+            self._find(
+                "Y08", f"tag {quoted(event.tag)}; remove it, {self.words.noun} decides the type of every value itself"
+            )
         if isinstance(event, yaml.ScalarEvent):
             self._scalar(event)
             return True
         if len(self._stack) >= MAX_DEPTH:
             # Where it begins, as some versions of the parser stop at a depth of their own and know no better.
-            self.findings.append(too_deep(self._stack[1].at))
+            self.findings.append(too_deep(self._stack[1].at, self.words))
             self._broken = True
             return False
         self._stack.append(_Frame(self.last, isinstance(event, yaml.MappingStartEvent)))
@@ -135,7 +164,7 @@ class Builder:
             self._find("Y11", "a key is one word of text; not a list, a mapping or nothing", node.at)
             return None
         if node.text == "<<":
-            self._find("Y07", "merge key <<; write the keys out, a spec has no merging", node.at)
+            self._find("Y07", f"merge key <<; write the keys out, {self.words.noun} has no merging", node.at)
             return None
         first = frame.entries.get(node.text)
         if first is not None:

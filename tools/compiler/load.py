@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import yaml
 
-from pawl.tools.compiler.build import Builder, too_deep
+from pawl.tools.compiler.build import SPEC, Builder, Words, too_deep
 from pawl.tools.compiler.findings import Finding, Severity
 from pawl.tools.compiler.model import Position
 from pawl.tools.compiler.nodes import Document
@@ -36,6 +36,24 @@ class _Mark(Protocol):
 
 def load(path: Path | str) -> Document:
     """Read the spec at `path`. Never raises for what the file holds, or for a file that cannot be read."""
+    text = text_of(path)
+    return text if isinstance(text, Document) else _build(text, str(path))
+
+
+def load_bytes(data: bytes, file: str) -> Document:
+    """The same for bytes that were read already; `file` is what positions say."""
+    text = _decoded(data, file)
+    return text if isinstance(text, Document) else _build(text, file)
+
+
+def load_text(text: str, file: str) -> Document:
+    """The same for text."""
+    checked = checked_text(text, file)
+    return checked if isinstance(checked, Document) else _build(checked, file)
+
+
+def text_of(path: Path | str) -> str | Document:
+    """The text of a file that can be parsed; else a document that says why it cannot."""
     file = str(path)
     try:
         with open(path, "rb") as stream:
@@ -43,11 +61,10 @@ def load(path: Path | str) -> Document:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return _refused(file, "Y01", f"cannot read this file: {reason}; check the path and its permissions")
-    return load_bytes(data, file)
+    return _decoded(data, file)
 
 
-def load_bytes(data: bytes, file: str) -> Document:
-    """The same for bytes that were read already; `file` is what positions say."""
+def _decoded(data: bytes, file: str) -> str | Document:
     if len(data) > MAX_BYTES:
         return _refused(file, "Y03", f"the file is longer than {MAX_BYTES:,} bytes; split the machine into several")
     data = data.removeprefix(codecs.BOM_UTF8)
@@ -60,11 +77,11 @@ def load_bytes(data: bytes, file: str) -> Document:
         at = _position(file, before, len(before))
         message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
         return Document(file, None, (Finding("Y02", Severity.ERROR, at, message),))
-    return load_text(text, file)
+    return checked_text(text, file)
 
 
-def load_text(text: str, file: str) -> Document:
-    """The same for text."""
+def checked_text(text: str, file: str) -> str | Document:
+    """Text with one kind of line ending; else a document that says why it is not read."""
     if len(text) > MAX_BYTES:
         return _refused(
             file, "Y03", f"the text is longer than {MAX_BYTES:,} characters; split the machine into several"
@@ -79,24 +96,39 @@ def load_text(text: str, file: str) -> Document:
             else f"control character U+{ord(character):04X}; remove it"
         )
         return Document(file, None, (Finding("Y04", Severity.ERROR, at, message),))
-    return _build(text, file)
+    return text
 
 
 def _build(text: str, file: str) -> Document:
-    builder = Builder(file)
+    return _built(text, file, SPEC, several=False)[0]
+
+
+def documents(text: str, file: str, words: Words) -> tuple[Document, ...]:
+    """Every document of a text that `checked_text` or `text_of` passed, in order; empty ones only where there is no
+    other. The first that is not YAML is the last.
+    """
+    return _built(text, file, words, several=True)
+
+
+def _built(text: str, file: str, words: Words, *, several: bool) -> tuple[Document, ...]:
+    done: list[Document] = []
+    builder = Builder(file, words)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
+            if several and builder.begun and isinstance(event, yaml.DocumentStartEvent):
+                done += () if builder.empty else (builder.document(),)
+                builder = Builder(file, words)
             if not builder.take(event):
                 break
     except yaml.YAMLError as error:
         builder.findings.append(_syntax(file, error, builder.last))
-        return Document(file, None, tuple(builder.findings))
+        return (*done, Document(file, None, tuple(builder.findings)))
     except (ValueError, OverflowError, RecursionError) as error:
         # The pure parser lets chr() and int() of an escape raise; the C parser never comes here.
         message = f"not YAML: {error}; check the escapes and quotes near here"
         builder.findings.append(Finding("Y05", Severity.ERROR, builder.last, message))
-        return Document(file, None, tuple(builder.findings))
-    return builder.document()
+        return (*done, Document(file, None, tuple(builder.findings)))
+    return tuple(done) if done and builder.empty else (*done, builder.document())
 
 
 def _syntax(file: str, error: yaml.YAMLError, last: Position) -> Finding:

@@ -1,0 +1,173 @@
+"""Playing a scenario from its first step to its last expectation, over whatever it says goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Self
+
+import attrs
+
+from pawl.runtime.simulation.acting import Actor, StepFailed, Unsupported
+from pawl.runtime.simulation.expecting import Mismatched, check
+from pawl.runtime.simulation.invariants import Violated
+from pawl.runtime.simulation.scenario import Place, Scenario
+from pawl.runtime.simulation.stage import FIRST, Stage
+from pawl.runtime.simulation.steps import Advance, Change, Crash, Reopen, Step
+from pawl.runtime.simulation.tracing import Trace
+from pawl.runtime.simulation.world import Stuck
+from pawl.runtime.store.port import Store
+
+_CRASHES: Final = 50
+"""Losses of a process within one step, after which the scenario is given up."""
+
+
+@attrs.frozen
+class Played:
+    """How a scenario went: `failure` is the first thing that is wrong, `at` where the file says otherwise.
+
+    `trace` has one line for each transition, barrier answer and dropped event; it is the same for the same seed.
+    """
+
+    scenario: Scenario
+    failure: str | None = None
+    at: Place | None = None
+    trace: tuple[str, ...] = ()
+    unsupported: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything held."""
+        return self.failure is None
+
+    def check(self) -> Self:
+        """Itself. Raises AssertionError with the first difference where something did not hold."""
+        if self.failure is not None:
+            where = f"{self.at}: " if self.at is not None else ""
+            raise AssertionError(f"{where}{self.scenario.name}: {self.failure}")
+        return self
+
+
+def play(scenario: Scenario, *, store: Store | None = None, seed: int | None = None) -> Played:
+    """Play a scenario, on a store that is new and inline: in memory by default.
+
+    `seed`: what may happen in any order happens in one that is drawn from it; without one, in the order of asking.
+    Invariants are checked all the time. Never raises for what the scenario does.
+    """
+    unsupported = first_unsupported(scenario)
+    if unsupported is not None:
+        return Played(scenario, str(unsupported), unsupported.at, unsupported=True)
+    stage = Stage(scenario, store, seed)
+    trace = Trace(stage)
+    try:
+        Player(stage).play()
+    except Mismatched as error:
+        return Played(scenario, str(error), error.at, trace.lines)
+    except StepFailed as error:
+        return Played(scenario, str(error), error.at, trace.lines, isinstance(error, Unsupported))
+    except Violated as error:
+        return Played(scenario, f"invariant {error}", scenario.at, trace.lines)
+    except Stuck as error:
+        return Played(scenario, f"it is stuck: {error}", scenario.at, trace.lines)
+    finally:
+        stage.world.close()
+    return Played(scenario, None, None, trace.lines)
+
+
+class Player:
+    """Takes a stage through the steps of its scenario."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.actor = Actor(stage)
+        self._again: list[Step] = []
+
+    def play(self) -> None:
+        """From the first step to the last expectation. Raises StepFailed, Mismatched, Violated, Stuck."""
+        scenario = self.stage.scenario
+        self.steps()
+        if scenario.expect is not None:
+            check(self.stage, scenario.expect)
+        for key, count in self.stage.script.left_over.items():
+            what = f"{count} answer{'s' if count > 1 else ''}"
+            raise StepFailed(f"{what} of model {key!r} were never asked for", scenario.at)
+        self.stage.world.invariants.check()
+
+    def steps(self) -> None:
+        """All steps, with what a client does when its process is lost."""
+        steps: Sequence[Step] = self.stage.scenario.steps
+        self.stage.open(FIRST)
+        self.stage.settle()
+        for place, step in enumerate(steps):
+            self.step(step, steps[place + 1 :])
+
+    def step(self, step: Step, following: Iterable[Step] = ()) -> None:
+        """One step; where it loses its process, what comes after that, unless that is for a later step to do."""
+        self.actor.act(step)
+        if isinstance(step, Reopen):
+            again, self._again = self._again, []
+            self._repeat(again)
+        if isinstance(step, Crash):
+            self.stage.lost.append(step.process or FIRST)
+        self._recover(step, reopened_later=_reopens(following))
+
+    def _recover(self, step: Step, *, reopened_later: bool) -> None:
+        for _ in range(_CRASHES):
+            self._note(step)
+            if not self.stage.lost:
+                return
+            if reopened_later:
+                self.stage.lost.clear()
+                return
+            self._reopen()
+            again, self._again = self._again, []
+            self._repeat(again)
+        raise StepFailed(f"`{step.word}` loses its process again and again", step.at)
+
+    def _note(self, step: Step) -> None:
+        """Remember what was interrupted."""
+        down = self.actor.interrupted()
+        self._again += [one for one in down if one not in self._again]
+        if self.stage.lost and self.actor.was_interrupted(step) and step not in self._again:
+            self._again.append(step)
+
+    def _reopen(self) -> None:
+        for name in tuple(self.stage.lost):
+            self.stage.open(name)
+        self.stage.settle()
+
+    def _repeat(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            self.actor.act(step, repeated=True)
+            self._note(step)
+
+
+def _reopens(following: Iterable[Step]) -> bool:
+    """Whether a `reopen` comes before anything that needs a process."""
+    for step in following:
+        if isinstance(step, Reopen):
+            return True
+        if not isinstance(step, Change | Advance):
+            return False
+    return False
+
+
+def first_unsupported(scenario: Scenario) -> Unsupported | None:
+    """What of a scenario cannot be played yet, with its place; None when everything can."""
+    for name, team in scenario.teams.items():
+        return Unsupported(f"teams are not supported yet, and {name!r} is one", team.at)
+    for name, agent in scenario.agents.items():
+        for what, there in (("subagents", agent.subagents), ("handoffs", agent.handoffs)):
+            if there:
+                return Unsupported(f"{what} are not supported yet, and agent {name!r} has some", agent.at)
+    for key, answers in scenario.model.items():
+        for answer in answers:
+            if answer.handoff is not None:
+                return Unsupported(f"handoffs are not supported yet, and model {key!r} asks for one", answer.at)
+    for fault in scenario.faults:
+        if fault.at.startswith("park#"):
+            return Unsupported("the barrier `park` is not supported yet", fault.place)
+    for step in scenario.steps:
+        inner = getattr(step, "step", step)
+        if inner.word == "team":
+            return Unsupported("`team` steps are not supported yet", inner.at)
+    return None

@@ -1,0 +1,114 @@
+"""What `pawl scenario` does: read files, play what they hold, say what is not as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pawl.runtime.simulation.playing import Played, play
+from pawl.runtime.simulation.scenario import Scenario
+from pawl.runtime.store.port import Store
+from pawl.tools.cli.output import Misuse, finding, leave, out
+from pawl.tools.cli.output import as_json as print_json
+from pawl.tools.scenario.load import load_scenarios
+
+MakeStore = Callable[[], Store]
+
+
+def run(files: Sequence[Path], store: str, seed: int | None, *, as_json: bool, trace: bool) -> None:
+    """Play everything once. Raises Misuse; leaves with 1 when something does not hold."""
+    scenarios, sound = read(files)
+    played: list[Played] = []
+    with stores(store) as new:
+        for scenario in scenarios:
+            one = play(scenario, store=new(), seed=seed)
+            played.append(one)
+            if not as_json:
+                _tell(one, trace=trace)
+    if as_json:
+        print_json({"ok": sound and all(one.ok for one in played), "scenarios": [_data(one, trace) for one in played]})
+    if not (sound and all(one.ok for one in played)):
+        leave(1)
+
+
+def read(files: Sequence[Path]) -> tuple[list[Scenario], bool]:
+    """All scenarios of the files, and whether nothing is wrong with any; what is wrong is printed. Raises Misuse."""
+    scenarios: list[Scenario] = []
+    sound = True
+    for path in paths(files):
+        loaded = load_scenarios(path)
+        scenarios += loaded.scenarios
+        sound = sound and not loaded.findings
+        for found in loaded.findings:
+            finding(found)
+    return scenarios, sound
+
+
+def paths(files: Sequence[Path]) -> Iterator[Path]:
+    """The files themselves, and those of folders, sorted. Raises Misuse for what is not there."""
+    for path in files:
+        if path.is_dir():
+            found = sorted(one for pattern in ("*.yaml", "*.yml") for one in path.rglob(pattern))
+            if not found:
+                raise Misuse(f"there is no .yaml file in {path}")
+            yield from found
+        elif path.exists():
+            yield path
+        else:
+            raise Misuse(f"there is no file {path}")
+
+
+@contextmanager
+def stores(word: str) -> Iterator[MakeStore]:
+    """Makes the store of each scenario: `memory`, `sqlite`, or the URL of a file that does not exist yet."""
+    from pawl.runtime.store.memory import MemoryStore
+    from pawl.runtime.store.sqlite import SqliteStore
+
+    if word in ("memory", "memory://"):
+        yield lambda: MemoryStore(inline=True)
+        return
+    made = 0
+    with TemporaryDirectory(prefix="pawl-scenario-", ignore_cleanup_errors=True) as folder:
+
+        def in_file() -> Store:
+            nonlocal made
+            made += 1
+            if word == "sqlite":
+                return SqliteStore(Path(folder) / f"{made}.db", "NORMAL", inline=True)
+            path = _named(word)
+            return SqliteStore(path if made == 1 else path.with_stem(f"{path.stem}-{made}"), inline=True)
+
+        yield in_file
+
+
+def _named(word: str) -> Path:
+    if not word.startswith("sqlite:///"):
+        raise Misuse(
+            f"--store {word} is no store that scenarios are played on; it is memory, sqlite or sqlite:///NEW.db"
+        )
+    path = Path(word.removeprefix("sqlite:///"))
+    if path.exists():
+        raise Misuse(f"{path} exists already; scenarios begin with an empty store, name a new file")
+    return path
+
+
+def _tell(played: Played, *, trace: bool) -> None:
+    if trace:
+        for line in played.trace:
+            out(line)
+    at = played.at or played.scenario.at
+    if played.ok:
+        out(f"ok    {played.scenario.name}", "green")
+    else:
+        out(f"FAIL  {played.scenario.name}", "red")
+        out(f"      {at}: {played.failure}")
+
+
+def _data(played: Played, trace: bool) -> dict[str, Any]:
+    at = played.at or played.scenario.at
+    place = {"file": at.file, "line": at.line, "column": at.column} if at is not None else None
+    said: dict[str, Any] = {"name": played.scenario.name, "ok": played.ok, "failure": played.failure, "at": place}
+    return {**said, "trace": list(played.trace)} if trace else said

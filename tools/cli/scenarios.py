@@ -1,0 +1,61 @@
+"""`pawl scenario`: its words and options; scenarios are read in `pawl.tools.scenario` and played by the simulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pawl.tools.cli.options import Json
+
+_HELP = "Whole runs as data: play scenario files, and disturb them in every way."
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE…", help="Scenario files, or folders of them.", show_default=False),
+]
+Store = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        metavar="memory|sqlite|URL",
+        help="Where runs are kept: in memory, in a SQLite file that is removed, or in a new file (sqlite:///path.db).",
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", help="Let things happen in an order drawn from N.", show_default=False),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group to `app`."""
+    group = typer.Typer(name="scenario", no_args_is_help=True, rich_markup_mode=None)
+    group.command(short_help="Play scenario files; is everything as they expect?")(run)
+    app.add_typer(group, name="scenario", help=_HELP, short_help=_HELP)
+
+
+def run(
+    files: Files,
+    store: Store = "memory",
+    seed: Seed = None,
+    json: Json = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Print every transition, barrier answer and dropped event.")
+    ] = False,
+) -> None:
+    """Play every scenario of the files: one line each, `ok` or the first difference. Exit code 1 unless all hold.
+
+    A scenario has a clock of its own, no network, and does the same every time. What must always be true of a run is
+    checked as well, whatever the file expects.
+
+    \b
+    Examples:
+      pawl scenario run tests/scenarios
+      pawl scenario run refund.yaml --trace
+      pawl scenario run refund.yaml --store sqlite --json
+    """
+    from pawl.tools.cli.playing import run as play
+
+    play(files, store, seed, as_json=json, trace=trace)
