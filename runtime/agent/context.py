@@ -73,7 +73,8 @@ class ToolContext(Generic[Deps_co]):
     `ToolContext[Deps]`, which types `deps`.
 
     `idempotency_key` is the same in every attempt of this call and in no other call; `attempt` counts from 1.
-    `deadline` is in unix seconds, None without one. `durable_context` is what the caller gave to `start`,
+    `deadline` is when it will be asked to stop: the nearer of the tool's timeout and the run's deadline, in unix
+    seconds, None without either. `durable_context` is what the caller gave to `start`,
     deep-frozen. `deps` is what the Runtime was given for its tools. In a unit test every field has a default.
     """
 

@@ -97,17 +97,17 @@ class Stats:
 class Meter:
     """A histogram with a fixed number of cells. One thread adds, any reads."""
 
-    __slots__ = ("_cells", "count", "longest", "total")
+    __slots__ = ("_cells", "longest", "total")
 
     def __init__(self) -> None:
         self._cells = [0] * (len(BOUNDS) + 1)
-        self.count, self.total, self.longest = 0, 0.0, 0.0
+        self.total = self.longest = 0.0
 
     def add(self, seconds: float) -> None:
         """One more. A clock that was set back counts as no time at all."""
-        seconds = max(0.0, seconds)
+        if seconds < 0:
+            seconds = 0.0
         self._cells[bisect_left(BOUNDS, seconds)] += 1
-        self.count += 1
         self.total += seconds
         self.longest = max(self.longest, seconds)
 
@@ -115,7 +115,7 @@ class Meter:
         """What was added so far."""
         cells = tuple(self._cells)
         return Latency(
-            count=self.count,
+            count=sum(cells),
             total=self.total,
             longest=self.longest,
             p50=self._below(cells, 0.5),
