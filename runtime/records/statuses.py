@@ -11,6 +11,9 @@ from pawl.runtime.fsm.table import Kind
 TERMINAL = frozenset(str(info.name) for info in MACHINE.states if info.kind is Kind.FINAL)
 """The statuses that never change."""
 
+STATUSES = frozenset(str(info.name) for info in MACHINE.states)
+"""All that there are."""
+
 
 @cache
 def moved(status: str, event: str) -> str:

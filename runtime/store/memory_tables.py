@@ -59,10 +59,12 @@ class Tables:
         return [(key, name) for key, name in self.starts.items() if key[0] == agent_id]
 
     def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        """Write, noting what was there."""
         self.undo.append((table, key, table.get(key, _ABSENT)))
         table[key] = value
 
     def drop(self, table: dict[Any, Any], keys: Iterable[Any]) -> None:
+        """Remove what is there of `keys`, noting it."""
         for key in list(keys):
             if key in table:
                 self.undo.append((table, key, table.pop(key)))

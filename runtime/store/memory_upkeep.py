@@ -71,7 +71,7 @@ class MemoryUpkeep:
     def journal(self, agent_id: str, after: int = 0, limit: int = 500) -> Sequence[Stored]:
         """The journal of an agent."""
         tables, found = self._tables, []
-        last = max((place for of, place in tables.journal if of == agent_id), default=0)
+        last = tables.heads.get(agent_id, 0)
         for place in range(after + 1, last + 1):
             row = tables.journal.get((agent_id, place))
             if row is None:
@@ -126,6 +126,10 @@ class MemoryUpkeep:
     def has_execution(self, execution_id: str) -> bool:
         """Whether there is such an execution."""
         return execution_id in self._tables.executions
+
+    def request_of(self, request_id: str) -> str | None:
+        """The execution that a request is known to be of."""
+        return self._tables.requests.get(request_id)
 
     # --- clearing out ---
 

@@ -45,8 +45,9 @@ _FIRST: Final[dict[str, Any]] = {"owners": "", "requests": "", "intents": ""}
 
 _EXECUTION_COLUMNS: Final = ("start_id", "created_at", "status", "open", "awaiting", "due", "revision")
 _EXECUTIONS: Final = (
-    "SELECT created_at, execution_id, CAST(record AS BLOB), start_id, created_at, status, open, awaiting, due, revision "
-    "FROM executions WHERE agent = ? AND (created_at, execution_id) > (?, ?) ORDER BY created_at, execution_id LIMIT ?"
+    "SELECT created_at, execution_id, CAST(record AS BLOB), start_id, created_at, status, open, awaiting, due, "
+    "revision FROM executions WHERE agent = ? AND (created_at, execution_id) > (?, ?) "
+    "ORDER BY created_at, execution_id LIMIT ?"
 )
 _JOURNAL: Final = (
     "SELECT j.position, CAST(j.meta AS BLOB), e.execution_id, j.kind, j.at, j.content, c.digest FROM journal j "
@@ -69,7 +70,8 @@ _STRAYS: Final = (
     (
         "decisions",
         "request",
-        "SELECT request_id || ' ' || tool_call_id FROM decisions WHERE request_id NOT IN (SELECT request_id FROM requests)",
+        "SELECT request_id || ' ' || tool_call_id FROM decisions "
+        "WHERE request_id NOT IN (SELECT request_id FROM requests)",
     ),
     (
         "intents",
@@ -158,6 +160,14 @@ class SqliteUpkeep(Sweep):
         """Whether there is such an execution."""
         return self._some("SELECT 1 FROM executions WHERE execution_id = ?", execution_id)
 
+    def request_of(self, request_id: str) -> str | None:
+        """The execution that a request is known to be of."""
+        found = self._rows.execute(
+            "SELECT e.execution_id FROM requests r JOIN executions e ON e.id = r.execution WHERE r.request_id = ?",
+            (request_id,),
+        ).fetchone()
+        return None if found is None else str(found[0])
+
     # --- clearing out ---
 
     def forget(self, agent_id: str, upto: int, executions: Sequence[str], requests: Sequence[str]) -> Cleared:
@@ -186,7 +196,7 @@ class SqliteUpkeep(Sweep):
         """Remove a root that has no execution any more."""
         freed = self._one("SELECT length(CAST(record AS BLOB)) FROM agents WHERE agent_id = ?", agent_id)
         gone = self._do(
-            "DELETE FROM agents WHERE agent_id = ? AND id NOT IN (SELECT agent FROM executions WHERE agent = agents.id)",
+            "DELETE FROM agents WHERE agent_id = ? AND NOT EXISTS (SELECT 1 FROM executions WHERE agent = agents.id)",
             agent_id,
         )
         self._rows.forget()

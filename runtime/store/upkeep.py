@@ -88,6 +88,9 @@ class Upkeep(Protocol):
     def has_execution(self, execution_id: str) -> bool:
         """Whether there is such an execution, readable or not."""
 
+    def request_of(self, request_id: str) -> str | None:
+        """The execution that a request is known to be of, pending or not."""
+
     # clearing out -------------------------------------------------------------------------------------------
 
     def forget(self, agent_id: str, upto: int, executions: Sequence[str], requests: Sequence[str]) -> Cleared:

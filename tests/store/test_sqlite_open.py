@@ -259,8 +259,26 @@ def test_the_tables_are_recorded_as_migrations_of_sqlite_utils(tmp_path: Path) -
     path = made(tmp_path / "a.db")
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT migration_set, name FROM _sqlite_migrations").fetchall() == [
-        ("pawl", "m001_first")
+        ("pawl", "m001_first"),
+        ("pawl", "m002_sweeps"),
     ]
+    connection.close()
+
+
+def test_a_store_of_schema_1_is_brought_up_to_date_with_all_that_is_in_it(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.db")
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "DROP TABLE sweeps; DROP TABLE stored_again; PRAGMA user_version = 1;"
+        "DELETE FROM _sqlite_migrations WHERE name = 'm002_sweeps'"
+    )
+    connection.close()
+    store = opened(path)
+    assert done(store, lambda tx: tx.agents.get("a")) == an_agent()
+    done(store, lambda tx: tx.upkeep.begin_sweep("one"))
+    store.close()
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
     connection.close()
 
 

@@ -1,0 +1,1 @@
+"""Looking a store over, clearing it out, and carrying an execution to another one."""

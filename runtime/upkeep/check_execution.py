@@ -1,0 +1,145 @@
+"""One execution: its status, its journal, its end, its bodies and its manifest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import attrs
+
+from pawl.runtime.agent.assembly import restored
+from pawl.runtime.records.errors import PawlError
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.journal import JournalKind
+from pawl.runtime.records.statuses import STATUSES, TERMINAL
+from pawl.runtime.store.port import Transaction
+from pawl.runtime.upkeep.check_approvals import check_approvals
+from pawl.runtime.upkeep.check_tools import check_tools
+from pawl.runtime.upkeep.reading import Reader
+from pawl.runtime.upkeep.stretch import Stretch
+
+_PHASES: Final = {
+    "preparing": frozenset({"preparing"}),
+    "active": frozenset({"calling_llm", "dispatching_tools", "resuming", "recovering"}),
+    "suspended": frozenset({"approval"}),
+}
+_AWAITED: Final = {"suspended": ("approval",), "active": ("resolution",)}
+_WITH_ERROR: Final = frozenset({"failed", "blocked", "rejected"})
+
+
+def check_execution(
+    tx: Transaction, reader: Reader, record: ExecutionRecord, awaiting: Any, stretch: Stretch, head: int
+) -> None:
+    """Look over an execution and what belongs to it. `stretch` is its journal, `head` where its agent's stands."""
+    rows = check_tools(tx, reader, record, stretch)
+    _status(reader, record, awaiting)
+    _journal(reader, record, stretch)
+    _end(reader, record, stretch)
+    _bodies(tx, reader, record)
+    _manifest(tx, reader, record, head)
+    check_approvals(tx, reader, record, stretch, rows)
+    if awaiting == "resolution" and record.llm_call_id is None:
+        lost = any(row.status == "pending" for row in rows)
+        reader.hold(lost, "status", "it waits for a resolution, and nothing of it is lost", *_row(record))
+
+
+def _row(record: ExecutionRecord) -> tuple[str, str]:
+    return "executions", record.execution_id
+
+
+def _status(reader: Reader, record: ExecutionRecord, awaiting: Any) -> None:
+    status, phase = record.status, record.phase
+    if status not in STATUSES:
+        reader.find("status", f"{status!r} is no status of the execution machine", *_row(record))
+        return
+    phases = frozenset({status}) if status in TERMINAL else _PHASES.get(status, frozenset({phase}))
+    reader.hold(phase in phases, "status", f"it is {status}, and its phase {phase!r}", *_row(record))
+    awaited = awaiting is None or awaiting in _AWAITED.get(status, ())
+    reader.hold(awaited, "status", f"it is {status}, and waits for {awaiting!r}", *_row(record))
+    if status == "suspended":
+        reader.hold(record.request is not None, "status", "it is suspended without a request", *_row(record))
+    if status == "preparing":
+        reader.hold(record.revision == 0, "status", f"it is preparing at revision {record.revision}", *_row(record))
+    if phase == "calling_llm":
+        known = record.llm_call_id is not None and record.manifest is not None
+        reader.hold(known, "status", "it calls a model under no id, or with no manifest", *_row(record))
+    both = record.deadline is not None and record.time_left is not None
+    reader.hold(not both, "status", "it has a deadline, and time left of a rest", *_row(record))
+
+
+def _journal(reader: Reader, record: ExecutionRecord, stretch: Stretch) -> None:
+    if not stretch.whole:
+        return
+    begins = (stretch.begins_with, stretch.input, stretch.start_id)
+    if begins != (JournalKind.INPUT_RECEIVED, record.input, record.start_id):
+        reader.find("first-position", "its journal does not begin with its input and its start id", *_row(record))
+    what = f"it used {attrs.asdict(record.usage)}, its recorded calls {attrs.asdict(stretch.usage)}"
+    reader.hold(record.usage == stretch.usage, "usage", what, *_row(record))
+    what = f"it counts {record.iterations} answers, its journal has {stretch.answers}"
+    reader.hold(record.iterations == stretch.answers, "answers", what, *_row(record))
+
+
+def _end(reader: Reader, record: ExecutionRecord, stretch: Stretch) -> None:
+    ends = [kind for _, kind, _ in stretch.ends]
+    if record.status not in TERMINAL:
+        reader.hold(not ends, "terminal", f"it is {record.status}, and its journal has {_names(ends)}", *_row(record))
+        return
+    if not stretch.whole and not ends:
+        return
+    place, kind, meta = stretch.ends[-1] if ends else (0, None, {})
+    if len(ends) != 1 or kind != f"execution_{record.status}" or place != stretch.last:
+        what = f"it is {record.status}, and its journal has {_names(ends)}, and ends with {stretch.last_kind}"
+        reader.find("terminal", what, *_row(record))
+    elif meta.get("usage") != attrs.asdict(record.usage) or meta.get("error") != _plain(record.error):
+        reader.find("terminal", "its terminal record has another usage or error", "journal", str(place))
+    if record.status == "completed":
+        agree = (
+            record.result is not None
+            and record.error is None
+            and (not stretch.whole or stretch.output == record.result)
+        )
+        reader.hold(agree, "terminal", "its result is not its final output", *_row(record))
+    elif record.status in _WITH_ERROR:
+        reader.hold(record.error is not None, "terminal", f"it is {record.status} without an error", *_row(record))
+    left = (record.llm_call_id, record.answer, record.request)
+    reader.hold(left == (None, None, None), "terminal", "it has ended with work on record", *_row(record))
+
+
+def _names(ends: list[JournalKind]) -> str:
+    return ", ".join(ends) or "no terminal record"
+
+
+def _plain(error: Any) -> dict[str, Any] | None:
+    return None if error is None else attrs.asdict(error)
+
+
+def _bodies(tx: Transaction, reader: Reader, record: ExecutionRecord) -> None:
+    extra = record.manifest.extra if record.manifest is not None else ()
+    named = (("input", record.input), ("context", record.context), ("result", record.result))
+    for name, digest in (*named, *(("manifest", digest) for digest in extra)):
+        if digest is not None and not tx.upkeep.has_content(digest):
+            reader.find("missing-body", f"its {name} {digest} is not there", *_row(record))
+    if record.context is not None and tx.upkeep.has_content(record.context):
+        try:
+            context = json.loads(tx.contents.get(record.context))
+        except (PawlError, ValueError, RecursionError):
+            context = None
+        reader.hold(isinstance(context, dict), "body", "its context is no JSON object", *_row(record))
+
+
+def _manifest(tx: Transaction, reader: Reader, record: ExecutionRecord, head: int) -> None:
+    manifest = record.manifest
+    if manifest is None:
+        return
+    last = 0
+    for first, end in manifest.excluded:
+        if not last < first <= end <= manifest.position:
+            reader.find("manifest", f"it leaves out {first} to {end}, behind {last}", *_row(record))
+        last = end
+    reader.hold(manifest.position <= head, "manifest", f"it is of position {manifest.position}, the journal ends at "
+                f"{head}", *_row(record))  # fmt: skip
+    if all(tx.upkeep.has_content(digest) for digest in manifest.extra):
+        try:
+            restored(manifest, (), tx.contents.get)
+        except PawlError as error:
+            reader.find("manifest", str(error), *_row(record))
