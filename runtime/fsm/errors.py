@@ -141,11 +141,15 @@ class MalformedSnapshot(MachineError):
 
 
 class SnapshotMismatch(MachineError):
-    """A snapshot belongs to another machine, version or spec; `field` names which."""
+    """A snapshot belongs to another machine, version or spec; `field` names which.
 
-    def __init__(self, field: str, expected: object, found: object) -> None:
+    `field` is `state` where the machine takes over sessions of that version, and not those in the state `found`.
+    """
+
+    def __init__(self, field: str, expected: object, found: object, problem: str | None = None) -> None:
         self.field, self.expected, self.found = field, expected, found
+        way = "" if field == "machine" else ", or say in `migrations` of the spec where it goes on"
         super().__init__(
-            f"this snapshot has {field} {found!r}, but the machine has {expected!r}; "
-            "restore it with the machine that wrote it, or migrate it first"
+            f"this snapshot has {field} {found!r}, but {problem or f'the machine has {expected!r}'}; "
+            f"restore it with the machine that wrote it{way}"
         )

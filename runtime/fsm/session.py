@@ -85,10 +85,12 @@ class Session(Generic[S, E, C]):
     ) -> Session[S, E, C]:
         """A new incarnation that goes on where `snapshot` was taken. No action runs and no automatic row is tried.
 
-        Timers are armed again as their `resume` says. Close the session that the snapshot was taken of when it is
-        still alive. Raises SnapshotMismatch, UnknownState, MalformedSnapshot.
+        Timers are armed again as their `resume` says. One that another version of the machine took is led to where the
+        `migrations` of the spec say. Close the session that the snapshot was taken of when it is still alive. Raises
+        SnapshotMismatch, UnknownState, MalformedSnapshot.
         """
         session = cls(machine, context, clock=clock)
+        snapshot = snapshot.migrated(machine)
         session.state = snapshot.check(machine)
         session.seq = snapshot.seq
         session._life = _Life.AT_REST if machine.state[session.state].kind is Kind.FINAL else _Life.LIVE

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from pawl.runtime.fsm.errors import MalformedSnapshot, SnapshotMismatch, UnknownState
+from pawl.runtime.fsm.evolution import migration, onward
 from pawl.runtime.fsm.table import E, Machine, Resume, S
 
 
@@ -78,6 +79,31 @@ class Snapshot:
             seq=_count(fields, "seq", "snapshot"),
         )
 
+    def migrated(self, machine: Machine[S, E]) -> Snapshot:
+        """The same as `machine` would have written it; itself, when it did, or when another machine did.
+
+        The `migrations` of the machine say where a session of another version goes on. Its timer runs on as that of
+        the state that it is in now, until the same moment, and ends where that one has none; no timer is begun. Raises
+        SnapshotMismatch when the machine takes over sessions of that version and none in that state.
+        """
+        if self.machine != machine.name or self.spec_hash == machine.spec_hash:
+            return self
+        by = migration(machine, self.spec_hash)
+        if by is None:
+            return self  # `check` says what is wrong with it
+        if by.version != self.version:
+            raise SnapshotMismatch("version", by.version, self.version, f"`migrations` says {by.version} of its hash")
+        state = onward(machine, by, self.state)
+        if state is None:
+            problem = f"{machine.name} version {machine.version} takes over no session from there"
+            raise SnapshotMismatch("state", None, self.state, problem)
+        self._check_timers(None)
+        after, name = machine.timed.get(state), str(state)
+        timers: tuple[SavedDeadline, ...] = ()
+        if after is not None:
+            timers = tuple(attrs.evolve(one, state=name, event=str(after.event)) for one in self.deadlines)
+        return Snapshot(self.machine, machine.version, machine.spec_hash, name, timers, self.seq)
+
     def check(self, machine: Machine[S, E]) -> S:
         """The state of `machine` that this names.
 
@@ -94,14 +120,18 @@ class Snapshot:
         info = machine.state.get(self.state)
         if info is None:
             raise UnknownState(machine.name, self.state, machine.state)
+        after = machine.timed.get(info.name)
+        self._check_timers((after.event,) if after is not None else ())
+        return info.name
+
+    def _check_timers(self, events: tuple[str, ...] | None) -> None:
+        """Raises MalformedSnapshot for a timer of another state, or for an event that is none of these; None: any."""
         for index, deadline in enumerate(self.deadlines):
-            after = machine.timed.get(deadline.state)
-            if deadline.state != self.state or after is None or after.event != deadline.event:
+            if deadline.state != self.state or (events is not None and deadline.event not in events):
                 raise MalformedSnapshot(
                     f"snapshot.deadlines[{index}]",
                     f"state '{deadline.state}' has no timer for '{deadline.event}' that runs in state '{self.state}'",
                 )
-        return info.name
 
 
 def _deadline(data: object, path: str) -> SavedDeadline:

@@ -18,6 +18,7 @@ from pawl.runtime.fsm.table import After, Row
 
 MACHINE = build(Row("a", "go", "b"), after={"b": After("patience", "expired"), "c": After("patience", "expired")})
 SAVED = Snapshot("probe", 3, "f00d", "b", (SavedDeadline("b", "expired", 12.5, 5.0, 2.5),), 7)
+WAY = ", or say in `migrations` of the spec where it goes on"
 TEXT = st.text(max_size=8)
 SECONDS = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -59,7 +60,7 @@ def test_a_snapshot_of_another_machine_version_or_spec_is_refused_by_name(field:
     assert caught.value.field == field
     assert str(caught.value) == (
         f"this snapshot has {field} {value!r}, but the machine has {getattr(SAVED, field)!r}; "
-        "restore it with the machine that wrote it, or migrate it first"
+        f"restore it with the machine that wrote it{WAY if field != 'machine' else ''}"
     )
 
 

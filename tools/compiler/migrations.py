@@ -11,6 +11,7 @@ from itertools import islice
 
 import attrs
 
+from pawl.runtime.fsm.evolution import within
 from pawl.runtime.fsm.table import Kind
 from pawl.tools.compiler.findings import quoted
 from pawl.tools.compiler.model import MigrationModel, Position, StateModel
@@ -41,13 +42,6 @@ class Migrations:
 def same_hash(one: str, other: str) -> bool:
     """Whether two hashes, or beginnings of them, are of one spec."""
     return one.startswith(other) or other.startswith(one)
-
-
-def heads(name: str) -> Iterator[str]:
-    """The name of a state, and of each state or use of a fragment that it is inside of, outwards."""
-    while name:
-        yield name
-        name = name.rpartition(".")[0]
 
 
 def follow(scope: Scope, states: Iterable[StateModel]) -> Migrations:
@@ -85,7 +79,7 @@ class _Step:
 
     def lead(self, name: str) -> str | None:
         """The name in the next version; None where it is refused. What is inside of a state goes with it."""
-        for head in heads(name):
+        for head in within(name):
             if head in self.moves:
                 return self.moves[head].value.text + name[len(head) :]
             if head in self.refused:
@@ -94,7 +88,7 @@ class _Step:
 
     def back(self, name: str) -> Iterator[str]:
         """The names that lead to `name`."""
-        for head in heads(name):
+        for head in within(name):
             yield from (old + name[len(head) :] for old in self._into.get(head, ()))
         if self.lead(name) == name:
             yield name
@@ -156,7 +150,7 @@ def _end(chain: list[_Step], name: str) -> tuple[str | None, str | None]:
     for number, step in enumerate(chain):
         led = step.lead(at)
         if led is None:
-            spoken = any(head in step.refused for head in heads(at))
+            spoken = any(head in step.refused for head in within(at))
             if number and not spoken:
                 there = quoted(step.item.source.text)
                 return None, f"the item of {there} says nothing of {quoted(at)}; name or refuse it there"
