@@ -8,8 +8,9 @@ import pytest
 
 from compiler.specs import DOOR, WRITER, compiled, edited, model, said
 from pawl.runtime.fsm.table import Kind, Resume, Unhandled
-from pawl.tools.compiler.compile import compile_files, compile_text
+from pawl.tools.compiler.compile import compile_documents, compile_files, compile_text
 from pawl.tools.compiler.findings import Severity
+from pawl.tools.compiler.load import load_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -122,6 +123,11 @@ def test_machines_come_by_name_in_whatever_order_the_files_are_given(tmp_path: P
     two.write_text(WRITER)
     assert compile_files([one, two]) == compile_files([two, one, one])
     assert [machine.name for machine in compile_files([one, two]).machines] == ["door", "writer"]
+
+
+def test_documents_of_one_name_are_each_compiled() -> None:
+    documents = [load_text(text, "spec.yaml") for text in (DOOR, WRITER)]
+    assert [machine.name for machine in compile_documents(documents).machines] == ["door", "writer"]
 
 
 def test_a_relative_path_stays_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

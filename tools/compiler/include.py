@@ -54,20 +54,22 @@ class Library:
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._files: dict[Path, _File] = {}
+        self._given: dict[int, _File] = {}
         self._included: dict[Path, Included | None] = {}
         self.findings: list[Finding] = []
         self.read: dict[str, None] = {}
         """The files that were read because another includes them, as messages name them."""
         for document in documents:
-            self._files.setdefault(_resolved(document.file), self._structured(document))
+            self._given[id(document)] = self._structured(document)
+            self._files.setdefault(_resolved(document.file), self._given[id(document)])
 
     def part(self, document: Document) -> Part | None:
         """What one of the given documents holds."""
-        return self._files[_resolved(document.file)].part
+        return self._given[id(document)].part
 
     def findings_of(self, document: Document) -> tuple[Finding, ...]:
         """What is wrong with the form of one of the given documents."""
-        return self._files[_resolved(document.file)].findings
+        return self._given[id(document)].findings
 
     def includes(self, spec: Spec) -> Includes:
         """The fragments that `spec` includes."""
