@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
 import attrs
@@ -47,7 +48,7 @@ class Approvals(ToolBatch):
             agent_id=self.agent_id,
             items=items,
             created_at=self.now,
-            expires_at=self._expires_at(),
+            expires_at=self._expires_at(items),
         )
         asked = self.entry(
             JournalKind.APPROVAL_REQUIRED, request_id=request.id, calls=[item.tool_call_id for item in items]
@@ -72,10 +73,12 @@ class Approvals(ToolBatch):
         )
         return context.opened(command), NOTHING
 
-    def _expires_at(self) -> float | None:
-        """Until when the request that is made now may be decided."""
-        seconds = self.agent.approval_timeout
-        return None if seconds is None else self.now + seconds
+    def _expires_at(self, items: Iterable[ApprovalItem]) -> float | None:
+        """Until when the request that is made now may be decided: the first of its calls to expire takes it along."""
+        tools = (self.agent.tool(item.tool) for item in items)
+        own = [tool.approval_timeout if tool is not None else None for tool in tools]
+        times = [self.agent.approval_timeout if seconds is None else seconds for seconds in own]
+        return min((self.now + seconds for seconds in times if seconds is not None), default=None)
 
     @staticmethod
     def _item(child: ChildFact) -> ApprovalItem:

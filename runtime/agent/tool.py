@@ -55,6 +55,7 @@ class Tool(Generic[P, R]):
     is_async: bool
     limit: Limit | None = None
     probe_wants: int = 1
+    approval_timeout: float | None = None
     result_filters: tuple[Callback, ...] = ()
     spec: ToolSpec = attrs.field(init=False)
 
@@ -118,6 +119,7 @@ def tool(
     probe: Callable[..., Any] | None = ...,
     on_error: OnError = ...,
     timeout: float | None = ...,
+    approval_timeout: float | None = ...,
     max_result_bytes: int | None = ...,
     redact: Iterable[str] = ...,
     result_filter: Filter | None = ...,
@@ -136,6 +138,7 @@ def tool(
     probe: Callable[..., Any] | None = ...,
     on_error: OnError = ...,
     timeout: float | None = ...,
+    approval_timeout: float | None = ...,
     max_result_bytes: int | None = ...,
     redact: Iterable[str] = ...,
     result_filter: Filter | None = ...,
@@ -155,6 +158,7 @@ def tool(
     probe: Callable[..., Any] | None = None,
     on_error: OnError = "tell_model",
     timeout: float | None = None,
+    approval_timeout: float | None = None,
     max_result_bytes: int | None = None,
     redact: Iterable[str] = (),
     result_filter: Filter | None = None,
@@ -173,6 +177,8 @@ def tool(
       A policy and a probe may take a ToolContext as their second argument: there they find `deps`.
     * `on_error`: "tell_model" (default) or "fail" the run.
     * `timeout`: seconds until the body is asked to stop.
+    * `approval_timeout`: seconds that a request which asks for a call may wait; by default the agent's. A request for
+      several calls expires with the first of them.
     * `max_result_bytes`: limit of the result's text, in UTF-8 bytes; by default the agent's, which is 1 MiB.
     * `redact`: paths of arguments whose values people must not see, such as `["card", "address.zip"]`; so does
       `Annotated[str, Secret]`. The body, the policy and the model get the real ones.
@@ -200,6 +206,7 @@ def tool(
             probe=probe,
             on_error=on_error,
             timeout=timeout,
+            approval_timeout=approval_timeout,
             max_result_bytes=max_result_bytes,
             result_filter=result_filter,
             max_concurrent=max_concurrent,
@@ -228,6 +235,7 @@ def make_tool(
     probe: Callable[..., Any] | None = None,
     on_error: OnError = "tell_model",
     timeout: float | None = None,
+    approval_timeout: float | None = None,
     max_result_bytes: int | None = None,
     result_filter: Filter | None = None,
     max_concurrent: int | None = None,
@@ -257,6 +265,7 @@ def make_tool(
         probe=probe,
         on_error=on_error,
         timeout=None if timeout is None else _positive(where, "timeout", timeout, "a number of seconds"),
+        approval_timeout=_seconds(where, approval_timeout),
         max_result_bytes=MAX_RESULT_BYTES if max_result_bytes is None else result_limit(where, max_result_bytes),
         limits_results=max_result_bytes is not None,
         is_async=is_async(function),
@@ -280,6 +289,10 @@ def limited(tools: tuple[Tool[..., Any], ...], where: str, most: object) -> tupl
 def result_limit(where: str, value: object) -> int:
     """A limit of results, in bytes. Raises InvalidArguments."""
     return int(_positive(where, "max_result_bytes", value, "a number of bytes"))
+
+
+def _seconds(where: str, value: float | None) -> float | None:
+    return None if value is None else _positive(where, "approval_timeout", value, "a number of seconds")
 
 
 def _result_filters(function: object, where: str) -> tuple[Callback, ...]:

@@ -16,6 +16,7 @@ from pawl import (
     Cancelled,
     Completed,
     Failed,
+    InvalidArguments,
     RequestExpired,
     StaleRequest,
     Suspended,
@@ -299,3 +300,42 @@ def test_whatever_happens_while_it_is_ended_it_ends_so_once(fault: Fault, store:
         assert world.kinds("a").count("execution_failed") == 1
         assert world.witness.effects == {}
         assert world.root("a").owner is None
+
+
+@tool(approval=True, approval_timeout=10)
+def hurry(cents: int) -> str:
+    """Approved soon, or not at all."""
+    return f"paid {cents}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "of_agent", "expires"),
+    [
+        (["hurry"], None, 10),
+        (["hurry"], 60, 10),
+        (["hurry"], 5, 10),
+        (["pay"], 60, 60),
+        (["pay"], None, None),
+        (["pay", "hurry"], 60, 10),
+        (["pay", "hurry"], 5, 5),
+        (["pay", "hurry"], None, 10),
+    ],
+)
+def test_a_tool_may_have_a_time_of_its_own_and_the_first_takes_the_request_along(
+    asked: list[str], of_agent: float | None, expires: float | None
+) -> None:
+    script = [calls(*(call(name, cents=1) for name in asked)), "done"]
+    agent = Agent(name="a", model=scripted(script, record=False), tools=[pay, hurry], approval_timeout=of_agent)
+    with World(agent) as world:
+        process = world.open()
+        rest = suspended(process, agent)
+        assert rest.request.expires_at == (None if expires is None else EPOCH + expires)
+
+
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, "60", True])
+def test_a_time_of_a_tool_that_makes_no_sense_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidArguments, match="tool f: approval_timeout="):
+
+        @tool(approval_timeout=value)
+        def f() -> None:
+            """F."""
