@@ -28,7 +28,7 @@ from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import JournalEntry, JournalKind
 from pawl.runtime.records.messages import Message, ModelAnswer
 from pawl.runtime.records.statuses import moved
-from pawl.runtime.records.tools import ErrorInfo
+from pawl.runtime.records.tools import ErrorInfo, ToolRow, ToolStatus
 
 
 class Committing(Facts):
@@ -122,7 +122,16 @@ class Calls(Preparing, Committing):
         )
         if self.assembly.contents:
             command = replace(command, contents=self.assembly.contents)
+        rejected = self._rejected()
+        if rejected:
+            command = replace(command, tools=rejected)
         return context.opened(command, batch=None, answer=None), NOTHING
+
+    def _rejected(self) -> tuple[ToolRow, ...]:
+        """The rows of calls that were rejected behind a request that no dispatch has answered: all of them were."""
+        if self.batch is None or self.record.request is None:
+            return ()
+        return tuple(child.row for child in self.batch.children if child.row.status is ToolStatus.REJECTED)
 
     def apply_provider_dispatch(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """The call is on record: it may go."""

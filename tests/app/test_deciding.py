@@ -282,6 +282,8 @@ def test_where_the_run_goes_on_and_everything_is_rejected_the_model_is_told_at_o
         assert isinstance(process.do(process.runtime.decide(rest.request.id, approve=False, message="no")), Completed)
         assert answers(world) == ["rejected: no"]
         assert "tool_dispatch" not in world.faults.counts
+        (row,) = world.rows(rest.execution_id)
+        assert (row.status, row.message) == ("rejected", "no")
 
 
 @pytest.mark.parametrize("at", ["approval#1", "outcome#1"])
