@@ -82,11 +82,12 @@ class Process:
         def handled(mail: Mail | Callable[[], None]) -> None:
             if not isinstance(mail, Mail):
                 return handle(mail)
-            before, known = keeper.live(mail.execution_id), sum(keeper.counters.dropped.values())
+            before, known = keeper.live(mail.execution_id), dict(keeper.counters.dropped)
             handle(mail)
-            after = keeper.live(mail.execution_id)
-            dropped = sum(keeper.counters.dropped.values()) > known
-            return self._world.handled(self, mail, before, after, dropped=dropped)
+            after, now = keeper.live(mail.execution_id), keeper.counters.dropped
+            return self._world.handled(
+                self, mail, before, after, [event for event in now if now[event] != known.get(event)]
+            )
 
         keeper.inbox._handle = handled  # noqa: SLF001
 

@@ -126,8 +126,8 @@ class Stage:
         self.told.append(event)
         if event.kind is EventKind.APPROVAL_REQUIRED:
             requests = self.requests.setdefault(event.execution_id, [])
-            if event.data["request_id"] not in requests:
-                requests.append(event.data["request_id"])
+            if event.data["request"]["id"] not in requests:
+                requests.append(event.data["request"]["id"])
 
     def _listener(self, agent: str, made: AgentDef, process: Process, *, quietly: bool) -> Callable[[Event], None]:
         """One that raises as scripted; one whose errors are only reported just leaves where others fail their runs."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -292,15 +292,18 @@ class World:
         if self.trace is not None and execution_id is not None:
             self.trace(process, execution_id, f"{name}: {type(answer).__name__.lower()}")
 
-    def handled(self, process: Process, mail: Mail, before: Live | None, after: Live | None, *, dropped: bool) -> None:
-        """A message was handled: one whose authority had ended has moved nothing."""
-        self.mail[mail.execution_id, mail.message.event] = (process, mail)
-        if not dropped:
-            return
+    def handled(
+        self, process: Process, mail: Mail, before: Live | None, after: Live | None, dropped: Sequence[str]
+    ) -> None:
+        """A message was handled, and some events dropped on the way: one that was dropped itself has moved nothing."""
+        event = mail.message.event
+        self.mail[mail.execution_id, event] = (process, mail)
         if self.trace is not None:
-            self.trace(process.name, mail.execution_id, f"dropped: {mail.message.event}")
-        moved = f"{mail.message.event} was dropped, and moved {mail.execution_id} nevertheless"
-        self.invariants.notice("I6", _states(before) == _states(after), moved)
+            for name in dropped:
+                self.trace(process.name, mail.execution_id, f"dropped: {name}")
+        if event in dropped:
+            moved = f"{event} was dropped, and moved {mail.execution_id} nevertheless"
+            self.invariants.notice("I6", _states(before) == _states(after), moved)
 
     def takes(self, seconds: float) -> None:
         """Called by the body of a blocking tool: it ends that much later than it returns."""
