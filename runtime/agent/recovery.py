@@ -20,6 +20,7 @@ from pawl.runtime.barriers.clocks import deadline_passed, resumed
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.resolve import MODEL, resolve_model, resolve_tool
 from pawl.runtime.records.events import Event, EventKind
+from pawl.runtime.records.evolution import under_this_spec
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import JournalKind
 from pawl.runtime.records.messages import ModelAnswer
@@ -156,7 +157,7 @@ class Recovery(Outcomes, Approvals, Calls):
         return replace(
             self,
             record=record,
-            draft=record,
+            draft=under_this_spec(record),
             position=payload.position,
             answers=payload.answers,
             input=payload.input,

@@ -88,7 +88,7 @@ class Answers:
         self, record: ExecutionRecord, request_id: str, decisions: Sequence[Decision]
     ) -> asyncio.Future[Rest] | None:
         """Through a session where the agent's code is here; else in one transaction, and somebody else goes on."""
-        agent = self._host.definition(record)
+        agent = self._host.definition(record, "approval")
         if agent is None:
             await self._host.ask(self._hostless(record.execution_id, request_id, decisions, None))
             return None
@@ -101,7 +101,7 @@ class Answers:
         """Commit what is new and nothing else."""
         found = await self._host.read(_request(request_id))
         decisions = _decisions(found, request_id, approve, message, items)
-        agent = self._host.definition(found.record)
+        agent = self._host.definition(found.record, "approval")
         if agent is not None:
             _validate(agent, found.record, decisions)
         operation = self._hostless(found.record.execution_id, request_id, decisions, agent)

@@ -94,7 +94,7 @@ class Resolutions:
     async def _resolve(self, execution_id: str, words: Resolution) -> asyncio.Future[Rest] | None:
         """One try, on what is on record now: a future of the rest that it leads to, None when somebody else goes on."""
         record, said = await self._unresolved(execution_id, words)
-        agent = self._host.definition(record)
+        agent = self._host.definition(record, "resolution")
         if agent is None:
             await self._host.ask(self._hostless(execution_id, said))
             return None

@@ -14,6 +14,7 @@ from pawl.runtime.barriers.resolve import MODEL, Performed, resolve_model, resol
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.approvals import Decision, Receipt
 from pawl.runtime.records.errors import NotSuspended, UnknownSubject
+from pawl.runtime.records.evolution import goes_on, under_this_spec
 from pawl.runtime.records.executions import ExecutionRecord, StopIntent
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
@@ -56,7 +57,7 @@ def decide(
 ) -> Operation[tuple[Receipt, ...]]:
     """The `approval` barrier without a session; `fit` knows the tools, where their code is here.
 
-    Raises AlreadyDecided, StaleRequest, NotSuspended, InvalidArguments, Fenced.
+    Raises AlreadyDecided, StaleRequest, NotSuspended, SpecMismatch, InvalidArguments, Fenced.
     """
 
     def run(tx: Transaction) -> tuple[Receipt, ...]:
@@ -68,6 +69,7 @@ def decide(
             return earlier
         if record.status != "suspended":
             raise NotSuspended(f"execution {execution_id} is {record.status} and waits for no decision")
+        goes_on(record, "approval")
         check_not_expired(record, now)
         fresh, edited = recorded(fresh, rows, fit)
         written = receipts(record, fresh, now)
@@ -108,7 +110,7 @@ def resolve(
     is_dead: IsDead,
 ) -> Operation[ExecutionRecord]:
     """The `resolution` barrier without a session; repeated under its `token` it is nothing. Raises UnknownSubject,
-    Fenced.
+    SpecMismatch, Fenced.
     """
 
     def run(tx: Transaction) -> ExecutionRecord:
@@ -118,6 +120,7 @@ def resolve(
         rows = tx.tools.of_execution(execution_id, record.batch_call_id) if record.batch_call_id is not None else ()
         if subject not in subjects(record, rows):
             raise UnknownSubject(unknown_subject(execution_id, subject, subjects(record, rows)))
+        goes_on(record, "resolution")
         meta = {"subject": subject, "outcome": outcome}
         journal = [JournalEntry(JournalKind.RECOVERY_RESOLVED, execution_id, now, None, meta)]
         after = replace(record, status=moved(record.status, "proceed"), phase="recovering", **resumed(record, now))
@@ -166,7 +169,7 @@ def _command(
 ) -> Commit:
     """Claim, and the commit that releases again in the same transaction."""
     root = claim(record.agent_id, owner, now, is_dead)(tx)
-    after = replace(after, revision=record.revision + 1, token=token, updated_at=now)
+    after = replace(under_this_spec(after), revision=record.revision + 1, token=token, updated_at=now)
     return Commit(
         "hostless",
         Authority(owner, root.fence),

@@ -41,7 +41,8 @@ from pawl.runtime.records.errors import (
     StoreUnavailable,
 )
 from pawl.runtime.records.errors import Superseded as SupersededError
-from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.evolution import goes_on
+from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.tools import ErrorInfo
@@ -251,11 +252,13 @@ class Host:
 
     # going on with what is on record --------------------------------------------------------------------------
 
-    def definition(self, record: ExecutionRecord, *, stopping: bool = False) -> Agent[Any] | None:
+    def definition(
+        self, record: ExecutionRecord, awaiting: Awaiting | None = None, *, stopping: bool = False
+    ) -> Agent[Any] | None:
         """The definition that may go on with this record, None when this process has none of that name.
 
-        `stopping`: only to end it, for which any version will do, since nothing of the definition is run. Raises
-        DefinitionChanged, SpecMismatch: the work is left untouched.
+        `awaiting` is what the run waits for. `stopping`: only to end it, for which any version will do, since nothing
+        of the definition is run. Raises DefinitionChanged, SpecMismatch: the work is left untouched.
         """
         agent = self.definitions.get(record.definition)
         if agent is None:
@@ -266,11 +269,7 @@ class Host:
                 f"{record.definition_version}, this is version {agent.version}; "
                 f"add compatible_with=[{record.definition_version}] to the agent to let it finish the run"
             )
-        if (record.machine, record.spec_hash) != (MACHINE.name, MACHINE.spec_hash):
-            raise SpecMismatch(
-                f"execution {record.execution_id} was written under {record.machine} {record.spec_hash[:12]}, "
-                f"this is {MACHINE.name} {MACHINE.spec_hash[:12]}; finish it with the version that wrote it"
-            )
+        goes_on(record, awaiting)
         return agent
 
     async def adopt(self, record: ExecutionRecord, agent: Agent[Any]) -> None:
@@ -334,6 +333,7 @@ class Host:
     def _recovered(self, agent: Agent[Any], found: Recovered) -> AgentInvocation:
         assert found.record is not None
         assert found.authority is not None
+        goes_on(found.record)  # another version may have been here since it was looked at
         invocation = self._context(agent, found.record, self.environment.new_id(), found.authority)
         return invocation.found(found)
 
@@ -353,7 +353,8 @@ class Host:
         """Read the store again for an execution that was closed here, and go on from what it says.
 
         Raises NotSuspended when it is not closed here, OutcomeUnknown while something that it started has not ended,
-        Superseded when it was taken over, StoreUnavailable.
+        Superseded when it was taken over, SpecMismatch when a version took it that this one cannot follow,
+        StoreUnavailable.
         """
         live = self.keeper.live(execution_id)
         if live is None or not self.closed(execution_id):
@@ -385,7 +386,17 @@ class Host:
             found = await self.read(recovered(name))
         except ExecutionNotFound:
             return Recovered(None)
+        if found.record is not None and claimed.authority is not None:
+            self._check_spec(found.record)
         return replace_authority(found, claimed.authority or before)
+
+    def _check_spec(self, record: ExecutionRecord) -> None:
+        """Another version may have gone on with it meanwhile: then that one keeps it. Raises SpecMismatch."""
+        try:
+            goes_on(record)
+        except SpecMismatch:
+            self.keeper.insist(give_back(record.agent_id, self.owner), lambda _: None)
+            raise
 
     def _reload_soon(self, execution_id: str) -> None:
         """Where a closed execution was asked to stop: its intent is on record, and is found with the record."""

@@ -26,7 +26,7 @@ from pawl.runtime.records.errors import (
     StoreCorrupt,
     Superseded,
 )
-from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.store.ownership import bury
 from pawl.runtime.store.port import Operation, Transaction
 
@@ -90,7 +90,7 @@ class Watch:
         after: str | None = ""
         while after is not None and not self._stopped:
             found = await self._host.read(page(after))
-            await asyncio.gather(*(self._adopt(record) for record in found.records))
+            await asyncio.gather(*(self._adopt(*row) for row in found.rows))
             after = found.last
 
     async def _stopping(self, record: ExecutionRecord) -> bool:
@@ -103,9 +103,9 @@ class Watch:
             return False
         return bool(await self._host.read(_asked_to_stop((record.execution_id,))))
 
-    async def _adopt(self, record: ExecutionRecord) -> None:
+    async def _adopt(self, record: ExecutionRecord, awaiting: Awaiting | None) -> None:
         try:
-            agent = self._host.definition(record, stopping=await self._stopping(record))
+            agent = self._host.definition(record, awaiting, stopping=await self._stopping(record))
             if agent is None or self._stopped:
                 return
             if expired(record, self._host.environment.now()):
@@ -181,16 +181,16 @@ def unclaimed(known: Collection[str], refused: Collection[str]) -> Operation[lis
 
 @attrs.frozen
 class _Page:
-    """Some records, and the id to go on after; None when there are no more."""
+    """Some records with what each waits for, and the id to go on after; None when there are no more."""
 
-    records: Sequence[ExecutionRecord]
+    rows: Sequence[tuple[ExecutionRecord, Awaiting | None]]
     last: str | None
 
 
 def _adoptable(owner: str, now: float, after: str) -> Operation[_Page]:
     def read(tx: Transaction) -> _Page:
         records = tx.executions.adoptable(owner, now, after=after)
-        return _Page(records, records[-1].execution_id if records else None)
+        return _Page([(record, None) for record in records], records[-1].execution_id if records else None)
 
     return read
 
@@ -200,7 +200,7 @@ def _resting(now: float, after: str) -> Operation[_Page]:
 
     def read(tx: Transaction) -> _Page:
         rows = tx.executions.list(open_only=True, after=after)
-        waiting = [record for record, awaiting in rows if awaiting is not None and not expired(record, now)]
+        waiting = [row for row in rows if row[1] is not None and not expired(row[0], now)]
         return _Page(waiting, rows[-1][0].execution_id if rows else None)
 
     return read
