@@ -313,6 +313,7 @@ class Host:
                 self.keeper.registry.move(record.agent_id, Slot.RELEASE)
                 return None
             found = replace_authority(await self.read(recovered(record.execution_id)), claimed.authority)
+            _check_spec(found, record)
             invocation = self._recovered(agent, found)
         except BaseException as error:
             if claimed is None and isinstance(error, SupersededError | ExecutionNotFound | StoreUnavailable):
@@ -333,7 +334,6 @@ class Host:
     def _recovered(self, agent: Agent[Any], found: Recovered) -> AgentInvocation:
         assert found.record is not None
         assert found.authority is not None
-        goes_on(found.record)  # another version may have been here since it was looked at
         invocation = self._context(agent, found.record, self.environment.new_id(), found.authority)
         return invocation.found(found)
 
@@ -386,17 +386,13 @@ class Host:
             found = await self.read(recovered(name))
         except ExecutionNotFound:
             return Recovered(None)
-        if found.record is not None and claimed.authority is not None:
-            self._check_spec(found.record)
+        if claimed.authority is not None:
+            try:
+                _check_spec(found, live.invocation.record)
+            except SpecMismatch:
+                self.keeper.insist(give_back(live.invocation.agent_id, self.owner), lambda _: None)
+                raise
         return replace_authority(found, claimed.authority or before)
-
-    def _check_spec(self, record: ExecutionRecord) -> None:
-        """Another version may have gone on with it meanwhile: then that one keeps it. Raises SpecMismatch."""
-        try:
-            goes_on(record)
-        except SpecMismatch:
-            self.keeper.insist(give_back(record.agent_id, self.owner), lambda _: None)
-            raise
 
     def _reload_soon(self, execution_id: str) -> None:
         """Where a closed execution was asked to stop: its intent is on record, and is found with the record."""
@@ -421,6 +417,12 @@ class Host:
                 f"execution {execution_id} is closed in this process, what was written is not known; "
                 "`reload` reads the store again, and so does a new process"
             )
+
+
+def _check_spec(found: Recovered, before: ExecutionRecord) -> None:
+    """Another version may have gone on with it since `before` was read: then that one keeps it. Raises SpecMismatch."""
+    if found.record is not None and found.record.spec_hash != before.spec_hash:
+        goes_on(found.record)
 
 
 def _not_closed(execution_id: str) -> NotSuspended:
