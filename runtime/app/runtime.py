@@ -28,7 +28,7 @@ from pawl.runtime.execution.measuring import stats_of
 from pawl.runtime.execution.output import current_rest
 from pawl.runtime.execution.stats import Stats
 from pawl.runtime.execution.streams import BUFFER
-from pawl.runtime.execution.watch import Watch, unclaimed
+from pawl.runtime.execution.watch import Watch, unclaimed, why_unclaimed
 from pawl.runtime.llm.port import Provider, resolve_provider
 from pawl.runtime.loop.environment import AsyncioEnvironment, Environment
 from pawl.runtime.records.approvals import Decision, Receipt
@@ -304,8 +304,15 @@ class Runtime:
         return await host.read(current_rest(execution_id, host.definitions))
 
     async def unclaimed(self) -> Sequence[ExecutionRecord]:
-        """Open work that this process has no code for, or refused to touch (see the log for why). Raises StoreError."""
+        """Open work that this process has no code for, or refuses to touch. Raises StoreError."""
         return await self._open().read(unclaimed(self._definitions, self._watch.refused))
+
+    async def why_unclaimed(self, execution_id: str) -> str | None:
+        """Why this process leaves an open execution alone, in words; None when it does not, or when that has ended.
+
+        Raises ExecutionNotFound, StoreError.
+        """
+        return await self._open().read(why_unclaimed(execution_id, self._definitions, self._watch.refused))
 
     # answers ------------------------------------------------------------------------------------------------
 

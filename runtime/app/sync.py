@@ -267,6 +267,10 @@ class Runtime:
         """See pawl.Runtime.unclaimed."""
         return self._call(self._inner.unclaimed())
 
+    def why_unclaimed(self, execution_id: str) -> str | None:
+        """See pawl.Runtime.why_unclaimed."""
+        return self._call(self._inner.why_unclaimed(execution_id))
+
     def decide(
         self,
         request_id: str,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.payloads import Recovered
+from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.clocks import deadline_passed, expired
 from pawl.runtime.execution.host import Host
+from pawl.runtime.execution.output import awaiting_of, ended
 from pawl.runtime.loop.environment import Cancellable
 from pawl.runtime.loop.log import about, place_of, raised
 from pawl.runtime.records.agents import Owner
@@ -26,6 +28,7 @@ from pawl.runtime.records.errors import (
     StoreCorrupt,
     Superseded,
 )
+from pawl.runtime.records.evolution import refusal
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.store.ownership import bury
 from pawl.runtime.store.port import Operation, Transaction
@@ -127,7 +130,6 @@ class Watch:
                 self._not_adopted(record, error)
             self.refused[record.execution_id] = OutcomeUnknown(f"it could not be adopted here: {error!r}")
 
-
     @staticmethod
     def _not_adopted(record: ExecutionRecord, error: Exception) -> None:
         said = "execution %s of agent %s could not be adopted (%s at %s)"
@@ -163,20 +165,39 @@ def _any_dead(is_dead: Callable[[Owner], bool]) -> Operation[bool]:
     return read
 
 
-def unclaimed(known: Collection[str], refused: Collection[str]) -> Operation[list[ExecutionRecord]]:
-    """Open work of definitions that are not known, and what was refused, by execution id."""
-    left = frozenset(refused)
+def unclaimed(known: Collection[str], refused: Mapping[str, PawlError]) -> Operation[list[ExecutionRecord]]:
+    """Open work that is left alone here: of definitions or specs that are not known, and what was `refused`, by id."""
+    left = dict(refused)
 
     def read(tx: Transaction) -> list[ExecutionRecord]:
         found: list[ExecutionRecord] = []
         after = ""
         while rows := tx.executions.list(open_only=True, after=after):
-            records = [record for record, _ in rows]
-            found += [one for one in records if one.definition not in known or one.execution_id in left]
-            after = records[-1].execution_id
+            found += [record for record, awaiting in rows if _why(record, awaiting, known, left) is not None]
+            after = rows[-1][0].execution_id
         return found
 
     return read
+
+
+def why_unclaimed(execution_id: str, known: Collection[str], refused: Mapping[str, PawlError]) -> Operation[str | None]:
+    """Why an open execution is left alone here; None where it is not. Raises ExecutionNotFound."""
+    left = dict(refused)
+
+    def read(tx: Transaction) -> str | None:
+        record = existing(tx, execution_id)
+        return None if ended(record) else _why(record, awaiting_of(tx, record), known, left)
+
+    return read
+
+
+def _why(
+    record: ExecutionRecord, awaiting: Awaiting | None, known: Collection[str], refused: Mapping[str, PawlError]
+) -> str | None:
+    if record.definition not in known:
+        return f"execution {record.execution_id} is of {record.definition}, and no code of that is here"
+    error = refused.get(record.execution_id)
+    return refusal(record, awaiting) or (str(error) if error is not None else None)
 
 
 @attrs.frozen

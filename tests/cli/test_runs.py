@@ -8,14 +8,16 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
+import attrs
 import pytest
 
 from cli.shell import CLERK, Shell, command, environment
 from pawl import Runtime
 from pawl.generated.agent_invocation import MACHINE
-from pawl.tools.cli import running, showing
+from pawl.runtime.fsm.table import Migration
+from pawl.runtime.records import evolution
+from pawl.tools.cli import running
 
 ENDINGS = '''\
 from pawl import Agent, ModelError, call, scripted, tool
@@ -206,12 +208,42 @@ def test_the_diagram_shows_where_a_run_stands_and_how_it_came_there(shell: Shell
 def test_an_open_run_of_another_pawl_is_shown_as_one(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     name, request = shell.started()
     assert "this Pawl has another" not in shell("show", name).out
-    other = SimpleNamespace(name=MACHINE.name, spec_hash="0" * 64)
-    monkeypatch.setattr(showing, "MACHINE", other)
+    why = f"execution {name} was written under agent_invocation {MACHINE.spec_hash[:12]}, this is agent_invocation 0000"
 
-    assert "; this Pawl has another, and leaves the run to the version that wrote it\n" in shell("show", name).out
+    with monkeypatch.context() as patched:
+        patched.setattr(evolution, "MACHINE", attrs.evolve(MACHINE, spec_hash="0" * 64))
+        said = shell("show", name).out
+        assert "; this Pawl has another, and leaves the run to the version that wrote it\n" in said
+        assert f"left alone  {why}" in said
+        assert "pawl approve" not in said
+        listed = shell("ls")
+        assert "suspended, left alone" in listed.out
+        assert listed.err.startswith(f"left alone: {why}")
+        assert shell("show", name, "--json").json["on_disk"]["refused"].startswith(why)
+        assert shell("ls", "--json").json["executions"][0]["refused"].startswith(why)
+        for app in ((), ("--app", "clerk")):
+            refused = shell("reject", request, *app)
+            assert (refused.code, why in refused.err) == (1, True)
+
+    assert shell("show", name, "--json").json["on_disk"]["refused"] is None
     assert shell("reject", request, "--app", "clerk").code == 1
     assert "this Pawl has another" not in shell("show", name).out
+
+
+def test_a_run_that_another_pawl_wrote_and_this_one_takes_over_is_shown_as_one(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, request = shell.started()
+    before = Migration(MACHINE.spec_hash[:12], 1, compatible=True)
+    newer = attrs.evolve(MACHINE, spec_hash="0" * 64, migrations=(before,))
+    monkeypatch.setattr(evolution, "MACHINE", newer)
+
+    said = shell("show", name).out
+    assert "; this Pawl has another, and goes on with the run, in 'suspended'\n" in said
+    assert "pawl approve" in said
+    assert ", left alone" not in shell("ls").out
+    assert shell("approve", request).code == 0
+    assert shell("show", name, "--json").json["on_disk"]["spec_hash"] == "0" * 64
 
 
 def test_a_worker_goes_on_with_what_was_decided_elsewhere_until_it_is_told_to_stop(shell: Shell) -> None:

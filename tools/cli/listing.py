@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from pawl.runtime.execution.output import ended
+from pawl.runtime.records.evolution import refusal
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.store.port import Store, Transaction
 from pawl.tools.cli.output import as_json, err, out
@@ -30,6 +31,8 @@ class _Line:
     awaiting: Awaiting | None
     state: str
     input: str
+    refused: str | None = None
+    """Why this Pawl leaves the run alone, though nobody else runs it now."""
 
 
 def ls(db: str, agent: str | None, open_only: bool, limit: int, json: bool) -> None:
@@ -50,6 +53,9 @@ def ls(db: str, agent: str | None, open_only: bool, limit: int, json: bool) -> N
     for row, style in zip(rows, ("bold", *(_STYLES.get(line.state, "") for line in found)), strict=True):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         out("  ".join((*cells, row[-1])).rstrip(), style)
+    for line in found:
+        if line.refused is not None:
+            err(f"left alone: {line.refused}")
 
 
 def _last(store: Store, agent: str | None, open_only: bool, limit: int) -> tuple[list[_Line], int]:
@@ -73,7 +79,8 @@ def _line(tx: Transaction, record: ExecutionRecord, awaiting: Awaiting | None) -
     root = tx.agents.get(record.agent_id)
     assert root is not None
     lease = tx.owners.get(root.owner) if root.owner is not None else None
-    return _Line(record, awaiting, state(record, awaiting, holder(root, lease)), text)
+    now = state(record, awaiting, holder(root, lease))
+    return _Line(record, awaiting, now, text, refusal(record, awaiting) if now != "running" else None)
 
 
 def _cells(line: _Line, now: float) -> tuple[str, ...]:
@@ -82,7 +89,7 @@ def _cells(line: _Line, now: float) -> tuple[str, ...]:
     return (
         record.execution_id,
         excerpt(record.agent_id, 24),
-        line.state + short(record, now),
+        line.state + short(record, now) + (", left alone" if line.refused is not None else ""),
         str(record.revision),
         age,
         excerpt(line.input, 48),
@@ -101,6 +108,7 @@ def _as_data(line: _Line) -> dict[str, Any]:
         "phase": record.phase,
         "revision": record.revision,
         "awaiting": line.awaiting,
+        "refused": line.refused,
         "request_id": record.request.id if record.request is not None else None,
         "expires_at": record.request.expires_at if record.request is not None else None,
         "deadline": record.deadline,

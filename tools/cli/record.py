@@ -13,6 +13,7 @@ from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.load import journal
 from pawl.runtime.execution.output import awaiting_of, ended, rest_of
 from pawl.runtime.records.agents import AgentRoot, Owner
+from pawl.runtime.records.evolution import refusal
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopIntent
 from pawl.runtime.records.journal import JournalRecord
 from pawl.runtime.records.rests import Rest
@@ -65,6 +66,12 @@ class Snapshot:
     def state(self) -> str:
         """Where it stands, in a word."""
         return state(self.record, self.awaiting, self.holder)
+
+    @property
+    def refused(self) -> str | None:
+        """Why this Pawl leaves the run alone, though nobody else runs it now; None where it does not."""
+        alone = not self.ended and self.state != "running"
+        return refusal(self.record, self.awaiting) if alone else None
 
     @property
     def barrier(self) -> str:

@@ -102,6 +102,7 @@ def ls(
     json: Json = False,
 ) -> None:
     """List executions, the newest last. STATE is the outcome; or suspended, needs_resolution; running, unclaimed.
+    A run that is left alone was written by a version that this one cannot follow; stderr says why.
 
     \b
     Examples:

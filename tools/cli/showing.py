@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pawl.generated.agent_invocation import MACHINE
+from pawl.runtime.records.errors import SpecMismatch
 from pawl.runtime.records.events import shown_call
+from pawl.runtime.records.evolution import goes_on
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.tools import StoredTool
 from pawl.tools.cli import finding, rests, timing
@@ -78,9 +79,18 @@ def on_disk(found: Snapshot) -> Iterator[tuple[str, str]]:
         yield _fact("deadline", deadline)
     if found.intent is not None:
         yield _fact("stop", f"{found.intent.reason} asked for at {moment(found.intent.at)}")
-    foreign = (record.machine, record.spec_hash) != (MACHINE.name, MACHINE.spec_hash) and not found.ended
-    whose = "; this Pawl has another, and leaves the run to the version that wrote it" if foreign else ""
-    yield _fact("machine", f"{record.machine} {record.spec_hash[:12]}{whose}")
+    yield _fact("machine", f"{record.machine} {record.spec_hash[:12]}{_whose(found)}")
+
+
+def _whose(found: Snapshot) -> str:
+    """What this Pawl makes of an open run of another machine."""
+    if found.ended:
+        return ""
+    try:
+        state = goes_on(found.record, found.awaiting)
+    except SpecMismatch:
+        return "; this Pawl has another, and leaves the run to the version that wrote it"
+    return f"; this Pawl has another, and goes on with the run, in '{state}'" if state is not None else ""
 
 
 def tool_words(stored: StoredTool, verdict: str | None = None) -> str:
@@ -184,7 +194,9 @@ _SAY: dict[JournalKind, Callable[[JournalRecord], str]] = {
 
 def _now(found: Snapshot, ways: Ways) -> Iterator[tuple[str, str]]:
     """Where that leaves it, and what to do."""
-    if found.rest is not None:
+    if found.refused is not None:
+        yield f"left alone  {found.refused}", "red"
+    elif found.rest is not None:
         yield from rests.lines(found.rest, ways)
     elif found.state == "running":
         yield f"running  {found.record.execution_id}: in another process", ""
@@ -230,6 +242,7 @@ def as_data(found: Snapshot) -> dict[str, Any]:
             "stop": plain(found.intent) if found.intent is not None else None,
             "machine": record.machine,
             "spec_hash": record.spec_hash,
+            "refused": found.refused,
         },
         "rest": rests.as_data(found.rest) if found.rest is not None else None,
         "request": plain(record.request) if record.request is not None else None,
