@@ -48,6 +48,7 @@ def test_every_key_is_in_the_example_or_explained() -> None:
         spec.AfterSpec,
         spec.BarriersSpec,
         spec.UnhandledSpec,
+        spec.MigrationSpec,
     )
     keys = {key for cls in classes for key in spec.keys(cls)}
     assert len(keys) > 50

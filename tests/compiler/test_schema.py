@@ -122,7 +122,7 @@ def leaves(value: object) -> list[Scalar]:
 def test_every_key_of_every_mapping_is_in_it_and_explained() -> None:
     classes = (
         spec.Spec, spec.Fragment, spec.UseSpec, spec.StateSpec, spec.EventSpec, spec.RowSpec, spec.AfterSpec,
-        spec.BarriersSpec, spec.UnhandledSpec,
+        spec.BarriersSpec, spec.UnhandledSpec, spec.MigrationSpec,
     )  # fmt: skip
     definitions = [each for each in SCHEMA["$defs"].values() if "properties" in each]
     assert len(definitions) == len(classes)
