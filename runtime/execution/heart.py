@@ -158,21 +158,29 @@ def ended(live: Live, message: Message) -> Live:
     work = _Work(live, message.now)
     if message.settles is not None:
         work.settle(message.settles, message.child)
-    return work.live
+    return work.live()
 
 
 class _Work:
     """One decision in the making: mutable, and seen by nobody until it is done."""
 
     def __init__(self, live: Live, now: float) -> None:
-        self.live, self.now = live, now
+        self._live, self.now = live, now
+        self.state, self.invocation, self.children = live.state, live.invocation, live.children
         self.effects: list[object] = []
         self.taken: list[Taking] = []
         self.inside: deque[tuple[str | None, str, object]] = deque()
         self.dropped: str | None = None
 
+    def live(self) -> Live:
+        """As it stands now; the very same value where nothing has changed."""
+        before = self._live
+        if self.invocation is before.invocation and self.children is before.children and self.state is before.state:
+            return before
+        return Live(self.state, self.invocation, self.children)
+
     def decision(self) -> Decision:
-        return Decision(self.live, tuple(self.effects), tuple(self.taken), self.dropped)
+        return Decision(self.live(), tuple(self.effects), tuple(self.taken), self.dropped)
 
     def run(self) -> None:
         """Deliver what parent and children have to say to each other."""
@@ -181,39 +189,36 @@ class _Work:
 
     def settle(self, operation: str, name: str | None) -> None:
         """A physical operation or a submission has ended, whatever its result means."""
-        live, over = self.live, {operation}
-        child = live.children.get(name) if name is not None else None
+        over = {operation}
+        child = self.children.get(name) if name is not None else None
         if child is not None and name is not None and operation in child.invocation.unanswered:
             rest = replace(child.invocation, now=self.now, unanswered=child.invocation.unanswered - over)
-            live = Live(live.state, live.invocation, {**live.children, name: Child(child.state, rest)})
-        invocation = live.invocation
-        operations, unanswered = invocation.operations, invocation.unanswered
+            self.children = {**self.children, name: Child(child.state, rest)}
+        operations, unanswered = self.invocation.operations, self.invocation.unanswered
         if operation in operations or operation in unanswered:
-            settled = replace(invocation, now=self.now, operations=operations - over, unanswered=unanswered - over)
-            live = Live(live.state, settled, live.children)
-        self.live = live
+            self.invocation = replace(
+                self.invocation, now=self.now, operations=operations - over, unanswered=unanswered - over
+            )
 
     def enter(self, state: AgentState, payload: object) -> None:
-        step = enter(AGENT, state, self.live.invocation, payload)
-        self._agent_stepped(step)
+        self._agent_stepped(enter(AGENT, state, self.invocation, payload))
 
     def deliver(self, child: str | None, event: str, payload: object, outside: bool = False) -> Taken:
         if child is not None:
             return self._to_child(child, event, payload, outside)
-        live = self.live
-        if outside and not _current_for_agent(live, event, payload):
+        invocation = self.invocation
+        if outside and not _current_for_agent(invocation, event, payload):
             return self._drop(event)
-        invocation = live.invocation
         if invocation.now != self.now:
             invocation = replace(invocation, now=self.now)
-        step = advance(AGENT, live.state, invocation, event, payload)
+        step = advance(AGENT, self.state, invocation, event, payload)
         self._agent_stepped(step)
         return step.taken if step.taken is not Taken.STALE else self._drop(event)
 
     def _to_child(self, name: str, event: str, payload: object, outside: bool) -> Taken:
-        child = self.live.children.get(name)
+        child = self.children.get(name)
         if child is None and not outside:
-            child = _restored(self.live, name)
+            child = _restored(self.invocation, name)
         if child is None or (outside and not _current_for_child(child, event, payload)):
             return self._drop(event)
         invocation = child.invocation
@@ -228,13 +233,12 @@ class _Work:
         return Taken.STALE
 
     def _agent_stepped(self, step: Step[AgentState, AgentInvocation]) -> None:
-        self.live = Live(step.state, step.context, self.live.children)
+        self.state, self.invocation = step.state, step.context
         self.taken.append((None, step.rows))
         self._carry_out(None, step.effects)
 
     def _child_stepped(self, name: str, step: Step[ToolState, ToolInvocation]) -> None:
-        live, child = self.live, Child(step.state, step.context)
-        self.live = Live(live.state, live.invocation, {**live.children, name: child})
+        self.children = {**self.children, name: Child(step.state, step.context)}
         self.taken.append((name, step.rows))
         self._carry_out(name, step.effects)
 
@@ -258,7 +262,7 @@ class _Work:
         self.inside.append((None, "ownership_lost", stop))
 
     def reopened(self, _: str | None, effect: Reopened) -> None:
-        self.live = replace(self.live, children={})
+        self.children = {}
         self.effects.append(effect)
 
     def arm(self, name: str | None, effect: Arm) -> None:
@@ -275,10 +279,9 @@ class _Work:
 
     def spawn(self, _: str | None, effect: Spawn) -> None:
         """A new child; those of the batch before it are over."""
-        live, row = self.live, effect.row
-        kept = {name: child for name, child in live.children.items() if child.state not in _ENDED}
-        self.live = Live(live.state, live.invocation, kept)
-        step = enter(TOOL, TOOL.initial, _child_context(self.live.invocation, row, None), None)
+        row = effect.row
+        self.children = {name: child for name, child in self.children.items() if child.state not in _ENDED}
+        step = enter(TOOL, TOOL.initial, _child_context(self.invocation, row, None), None)
         self._child_stepped(row.tool_invocation_id, step)
 
 
@@ -309,21 +312,20 @@ def _child_context(parent: AgentInvocation, row: ToolRow, body: str | None) -> T
     )
 
 
-def _restored(live: Live, name: str) -> Child | None:
+def _restored(parent: AgentInvocation, name: str) -> Child | None:
     """The child that a stored row is: at the wait state where its last incarnation ended. Nothing runs or is told."""
-    fact = live.invocation.batch.find(name) if live.invocation.batch is not None else None
+    fact = parent.batch.find(name) if parent.batch is not None else None
     state = _WAITS.get(fact.row.status) if fact is not None else None
     if fact is None or state is None:
         return None
-    return Child(state, _child_context(live.invocation, fact.row, None))
+    return Child(state, _child_context(parent, fact.row, None))
 
 
-def _current_for_agent(live: Live, event: str, payload: Any) -> bool:
+def _current_for_agent(invocation: AgentInvocation, event: str, payload: Any) -> bool:
     """Whether what the event was about is still what this session is about."""
     info = AGENT.event.get(event)
     if info is None:
         return True
-    invocation = live.invocation
     if "revision" in info.authority and payload.revision != invocation.record.revision:
         return False
     match info.correlate:
