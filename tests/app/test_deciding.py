@@ -181,6 +181,20 @@ def test_the_same_decision_again_is_no_error_and_gives_the_next_rest() -> None:
         assert world.witness.effects == {"pay": 1, "mail": 1, "add": 1}
 
 
+def test_an_approval_is_for_one_request_although_the_model_names_its_calls_alike() -> None:
+    twice = [call("pay", call_id="c1", cents=5), call("pay", call_id="c1", cents=500), "done"]
+    agent = Agent(name="office", model=scripted(twice, record=False), tools=[pay])
+    with World(agent) as world:
+        process, first = suspended(world, agent)
+        second = process.do(process.runtime.decide(first.request.id, approve=True))
+        assert isinstance(second, Suspended)
+        assert second.request.id != first.request.id
+        assert second.undecided == ("c1",)
+        assert world.witness.effects == {"pay": 1}
+        assert isinstance(process.do(process.runtime.decide(second.request.id, approve=True)), Completed)
+        assert world.witness.effects == {"pay": 2}
+
+
 def test_another_decision_is_refused_and_says_what_was_decided() -> None:
     agent = office()
     with World(agent) as world:

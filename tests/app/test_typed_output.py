@@ -101,6 +101,15 @@ def test_a_correction_counts_as_an_iteration() -> None:
     assert len(seen.requests) == 3
 
 
+def test_what_was_wrong_is_told_again_where_the_call_behind_it_was_lost() -> None:
+    agent = forecaster("warm", ROME)
+    with World(agent, faults=[Fault("model#2", "crash_during_effect")]) as world:
+        assert isinstance(Client(world, agent).see_through(), Completed)
+        lost, again = world.witness.requests[1:]
+        assert list(again.messages) == list(lost.messages)
+        assert "not JSON" in again.messages[-1].text
+
+
 def test_a_run_at_a_usage_limit_corrects_nothing() -> None:
     seen = ran(forecaster("warm", ROME, limits=UsageLimits(model_calls=1)))
     assert isinstance(seen.rest, Failed)
