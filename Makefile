@@ -3,13 +3,16 @@
 BIN := .venv/bin
 PYTEST_ARGS ?= -n auto
 SIM_RUNS ?= 2000
+TORTURE_SECONDS ?= 60
 
-.PHONY: help demo test simulate generate bench peers docs clean tools dev lint types layers specs pages
+.PHONY: help demo test simulate mutants torture generate bench peers docs clean tools dev lint types layers specs pages
 
 help:
 	@echo "make demo      watch a refund survive being killed twice"
 	@echo "make test      everything CI runs: lint, types, layers, specs, tests (PYTEST_ARGS='-k name')"
 	@echo "make simulate  the random tests at length: stories, walks and pairs of faults (SIM_RUNS=2000)"
+	@echo "make mutants   plant a fault after the other in a copy, and show which test notices (MUTANTS_ARGS='--only NAME')"
+	@echo "make torture   three processes on one file, killed at random for a minute (TORTURE_SECONDS=60)"
 	@echo "make generate  write generated/ and diagrams/ anew from fsm_specs/"
 	@echo "make docs      the reference, from docstrings, into build/docs/html; a warning fails it"
 	@echo "make bench     measure speed and size against their limits (NAMES='advance')"
@@ -24,6 +27,12 @@ test: lint types layers specs pages
 
 simulate: dev
 	@SIM_RUNS=$(SIM_RUNS) $(BIN)/pytest -q $(PYTEST_ARGS) --timeout 0 tests/execution
+
+mutants: dev
+	@PYTHONPATH=tests $(BIN)/python -m mutants $(MUTANTS_ARGS)
+
+torture: dev
+	@TORTURE_SECONDS=$(TORTURE_SECONDS) $(BIN)/pytest -q --timeout 0 tests/app/test_torture.py
 
 lint: dev
 	@$(BIN)/ruff check -q .

@@ -1,0 +1,167 @@
+"""Three processes over one file, each killed with SIGKILL at any instant, again and again: then everything adds up.
+
+`make torture` does it for a minute; TORTURE_SECONDS and TORTURE_SEED are seconds, and the kills' seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import selectors
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import attrs
+import pytest
+
+from app.torture_worker import CANCELLED_EVERY
+from pawl import Runtime
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.store.sqlite import SqliteStore
+from pawl.runtime.upkeep.check import check_store
+
+SECONDS = float(os.environ.get("TORTURE_SECONDS", "10"))
+SEED = int(os.environ.get("TORTURE_SEED", "1"))
+PROCESSES, AGENTS = 3, 6
+WORKER = Path(__file__).with_name("torture_worker.py")
+
+
+@attrs.define
+class Worker:
+    """One process, and how many steps it has told of."""
+
+    folder: Path
+    process: subprocess.Popen[bytes] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        command = [sys.executable, str(WORKER), str(self.folder / "runs.db"), str(self.folder), str(AGENTS)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
+
+    def steps(self, count: int, until: float) -> int:
+        """Wait until it has made so many steps more, at most `until` then; how many it has made."""
+        assert self.process.stdout is not None
+        seen = 0
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while seen < count and selector.select(max(0.0, until - time.monotonic())):
+                told = len(os.read(self.process.stdout.fileno(), count - seen))
+                if not told:
+                    break
+                seen += told
+        return seen
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def torture(folder: Path, chance: random.Random) -> int:
+    """How often a process was killed."""
+    (folder / "ledger").mkdir()
+    (folder / "paid").mkdir()
+    workers = [Worker(folder) for _ in range(PROCESSES)]
+    end, kills = time.monotonic() + SECONDS, 0
+    try:
+        while time.monotonic() < end:
+            victim = chance.choice(workers)
+            if victim.steps(chance.randrange(1, 100), end):
+                victim.kill()
+                victim.begin()
+                kills += 1
+        (folder / "enough").touch()
+        for worker in workers:
+            worker.process.communicate(timeout=120)
+        assert [worker.process.returncode for worker in workers] == [0] * PROCESSES, wrong(folder)
+    finally:
+        for worker in workers:
+            worker.kill()
+    return kills
+
+
+def wrong(folder: Path) -> str:
+    """What the workers complained of."""
+    path = folder / "wrong"
+    return path.read_text() if path.exists() else ""
+
+
+def records(path: Path) -> list[ExecutionRecord]:
+    async def look() -> list[ExecutionRecord]:
+        async with Runtime(f"sqlite:///{path}") as runtime:
+            return list(await runtime.executions(limit=100_000))
+
+    return asyncio.run(look())
+
+
+def ended_rightly(record: ExecutionRecord) -> bool:
+    """Completed, unless somebody cancelled it, or its model call was the one that was lost again and again."""
+    if record.agent_id == "waiter":
+        return record.status == "suspended"
+    if record.status == "cancelled":
+        return int(record.start_id.removeprefix("run-")) % CANCELLED_EVERY == CANCELLED_EVERY - 1
+    lost = record.error is not None and "was lost 3 times" in record.error.message
+    return record.status == "completed" or (record.status == "failed" and lost)
+
+
+def check_effects(folder: Path, completed: set[str]) -> None:
+    """Each call of a completed run was carried out exactly once, and none of any run twice."""
+    lines = [line.split() for line in (folder / "entries").read_text().splitlines()]
+    entries = Counter((name, execution, call) for name, execution, call, _, _ in lines)
+    attempts = Counter((execution, call, attempt) for _, execution, call, attempt, _ in lines)
+    assert set(attempts.values()) == {1}
+    keys = {(execution, call): key for _, execution, call, _, key in lines}
+    assert all(keys[execution, call] == key for _, execution, call, _, key in lines)
+    assert not [entry for entry, times in entries.items() if times > 1 and entry[0] in ("mail", "pay")]
+    mails = Counter(execution for name, execution, _ in entries if name == "mail")
+    assert {execution for execution in completed if mails[execution] != 2} == set()
+    for name, place in (("refund", "ledger"), ("pay", "paid")):
+        done = [keys[entry[1:]] for entry in entries if entry[0] == name and entry[1] in completed]
+        missing = [key for key in done if not (folder / place / key).exists()]
+        assert (len(done), missing) == (len(completed), [])
+
+
+def check_file(path: Path, executions: int) -> None:
+    """Journals have no holes, each run that has ended has one outcome, and nobody owns anything any more."""
+    database = sqlite3.connect(path)
+    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    holes = "SELECT agent FROM journal GROUP BY agent HAVING count(*) != max(position) OR min(position) != 1"
+    assert database.execute(holes).fetchall() == []
+    outcomes = database.execute("SELECT execution FROM journal WHERE kind LIKE 'execution_%'").fetchall()
+    assert len(outcomes) == len(set(outcomes)) == executions
+    assert database.execute("SELECT id FROM agents WHERE owner IS NOT NULL").fetchall() == []
+    database.close()
+    store = SqliteStore(path)
+    store.open()
+    findings = list(check_store(store))
+    store.close()
+    assert findings == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+@pytest.mark.slow
+def test_three_processes_that_are_killed_at_any_instant_lose_nothing_and_do_nothing_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kills = torture(tmp_path, random.Random(SEED))
+    assert wrong(tmp_path) == ""
+
+    found = records(tmp_path / "runs.db")
+    assert [(record.execution_id, record.status, record.error) for record in found if not ended_rightly(record)] == []
+    statuses = Counter(record.status for record in found)
+    completed = {record.execution_id for record in found if record.status == "completed"}
+    check_effects(tmp_path, completed)
+    check_file(tmp_path / "runs.db", len(found) - 1)
+    assert kills >= SECONDS / 2  # else it was no torture
+    assert len(completed) >= AGENTS
+    with capsys.disabled():
+        if SECONDS >= 30:
+            said = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
+            sys.stderr.write(f"\n{kills} kills; {len(found)} runs: {said}\n")
