@@ -19,6 +19,7 @@ from pawl.runtime.agent.payloads import (
 from pawl.runtime.agent.preparing import Preparing
 from pawl.runtime.agent.redaction import shown_calls
 from pawl.runtime.barriers.answers import BarrierAnswer
+from pawl.runtime.barriers.clocks import paused, resumed
 from pawl.runtime.barriers.commit import Commit, Written
 from pawl.runtime.barriers.facts import answer_entries, call_entry
 from pawl.runtime.llm.port import ModelRequest
@@ -37,8 +38,10 @@ class Committing(Facts):
     def drafted(self, barrier: str, event: str, phase: str, **draft: object) -> tuple[Self, Commit]:
         """The next revision of the draft as a command; `event` is the status's move in the execution machine."""
         context, token = self.fresh("commit")
+        clock = paused(self.draft, self.now) if event == "suspend" else resumed(self.draft, self.now)
         record = replace(
             self.draft,
+            **clock,
             status=moved(self.record.status, event),
             phase=phase,
             revision=self.record.revision + 1,

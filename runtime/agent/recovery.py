@@ -16,7 +16,7 @@ from pawl.runtime.agent.payloads import TIME_IS_UP, ProbeAnswer, Recovered, Reso
 from pawl.runtime.agent.suspension import Approvals
 from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.barriers.answers import BarrierAnswer
-from pawl.runtime.barriers.clocks import deadline_passed, resumed
+from pawl.runtime.barriers.clocks import deadline_passed
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.resolve import MODEL, resolve_model, resolve_tool
 from pawl.runtime.records.events import Event, EventKind
@@ -238,7 +238,6 @@ class Recovery(Outcomes, Approvals, Calls):
         assert said is not None
         meta = {"subject": said.subject, "outcome": said.outcome}
         entry = self.entry(JournalKind.RECOVERY_RESOLVED, **meta)
-        going_on = resumed(self.record, self.now)
         if said.subject == MODEL:
             fields = resolve_model(self.record, said.outcome, said.answer, said.error)
             context = self
@@ -248,13 +247,13 @@ class Recovery(Outcomes, Approvals, Calls):
                 context = replace(recorded, draft=replace(recorded.draft, batch_call_id=None))
             elif said.outcome == "failed":
                 context = replace(self, journal=(*self.journal, self._recorded(str(self.record.llm_call_id), "failed")))
-            context, command = context.drafted("resolution", "proceed", "recovering", **fields, **going_on)
+            context, command = context.drafted("resolution", "proceed", "recovering", **fields)
             return context.opened(replace(command, journal=(*context.journal, entry)), resolution=None), NOTHING
         assert self.batch is not None
         child = self.batch.of_call(said.subject)
         assert child is not None
         resolved = resolve_tool(child.row, said.outcome, said.result, said.error)
-        context, command = self.drafted("resolution", "proceed", "recovering", **going_on)
+        context, command = self.drafted("resolution", "proceed", "recovering")
         command = replace(
             command,
             journal=(*self.journal, entry),

@@ -15,7 +15,6 @@ from pawl.runtime.agent.payloads import Approval, Decided
 from pawl.runtime.agent.redaction import fit_of
 from pawl.runtime.agent.tool_batch import ToolBatch
 from pawl.runtime.barriers.answers import BarrierAnswer
-from pawl.runtime.barriers.clocks import paused, resumed
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, undecided
 from pawl.runtime.barriers.edits import bound, recorded
@@ -58,7 +57,6 @@ class Approvals(ToolBatch):
             "suspend",
             "approval",
             **self._batch_on_record(),
-            **paused(self.record, self.now),
             request=request,
             decisions=(),
         )
@@ -146,7 +144,6 @@ class Approvals(ToolBatch):
             "proceed" if done else "suspend",
             "resuming" if done else "approval",
             decisions=decided.decisions,
-            **(resumed(self.record, self.now) if done else {}),
         )
         command = replace(
             command,

@@ -123,7 +123,9 @@ def resolve(
         goes_on(record, "resolution")
         meta = {"subject": subject, "outcome": outcome}
         journal = [JournalEntry(JournalKind.RECOVERY_RESOLVED, execution_id, now, None, meta)]
-        after = replace(record, status=moved(record.status, "proceed"), phase="recovering", **resumed(record, now))
+        asked_still = [name for name in subjects(record, rows) if name != subject]
+        clock = {} if asked_still else resumed(record, now)
+        after = replace(record, status=moved(record.status, "proceed"), phase="recovering", **clock)
         if subject == MODEL:
             if outcome == "succeeded":
                 said = answer or ModelAnswer()

@@ -457,3 +457,73 @@ def test_a_late_answer_of_a_model_is_paid_for() -> None:
         expect_deadline(end)
         assert (end.usage.input, end.usage.output) == (7, 3)
         assert world.clock.time == 15
+
+
+# whichever way it goes on -------------------------------------------------------------------------------------------
+
+PROBED: list[str] = []
+
+
+@tool(recovery="probe", probe=lambda key: PROBED.pop(0))
+async def charge(seconds: float) -> str:
+    """Its probe says what the test wants."""
+    await asyncio.sleep(seconds)
+    return "charged"
+
+
+def test_a_run_that_a_probe_sets_going_again_has_its_deadline_again() -> None:
+    PROBED[:] = ["unknown", "absent"]
+    agent = Agent(
+        name="a", model=scripted([call("charge", seconds=1e6), "never"], record=False), tools=[charge], run_timeout=10
+    )
+    with World(agent, faults=[Fault("tool:charge#1", "crash_during_effect")]) as world:
+        process = world.open()
+        process.begin(process.runtime.start(agent, "go"))
+        world.settle()
+        second = world.open()
+        rest = second.do(second.do(second.runtime.execution(record(world).execution_id)))
+        assert isinstance(rest, NeedsResolution)
+        assert record(world).time_left == pytest.approx(10)
+        world.lose(second)
+        world.advance(500)
+        third = world.open(on_event=lambda event: None)  # it announces what waits, and asks the probe again
+        world.advance(1)
+        assert (record(world).phase, record(world).time_left) == ("dispatching_tools", None)
+        expect_deadline(third.do(third.do(third.runtime.execution(rest.execution_id))))
+        assert world.clock.time == pytest.approx(510)
+
+
+def test_an_answer_to_one_of_two_questions_leaves_the_clock_standing() -> None:
+    agent = runner(calls(call("note_freely"), call("note")), "never", run_timeout=10)
+    with World(agent, faults=[Fault("tool:note#1", "crash_during_effect")]) as world:
+        process = world.open()
+        process.begin(process.runtime.start(agent, "go"))
+        world.settle()
+        again = world.open()
+        rest = again.do(again.do(again.runtime.execution(record(world).execution_id)))
+        assert isinstance(rest, NeedsResolution)
+        asked = [one.subject for one in rest.unresolved]
+        world.lose(again)
+        helper = world.open(Agent(name="other", model=scripted([], record=False)))
+        for place, subject in enumerate(asked):
+            world.advance(100)
+            helper.do(helper.runtime.record_resolution(rest.execution_id, subject, "succeeded", result="x"))
+            last = place == len(asked) - 1
+            assert (record(world).time_left is None) is last
+        assert len(asked) == 2
+
+
+@pytest.mark.parametrize("end", ["cancel", "reject"])
+def test_what_is_left_is_not_on_record_of_what_has_ended(end: str) -> None:
+    agent = runner(call("pay", cents=5), "done", run_timeout=10)
+    with World(agent) as world:
+        process = world.open()
+        rest = process.do(process.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+        if end == "cancel":
+            process.do(process.runtime.cancel(rest.execution_id))
+        else:
+            process.do(process.runtime.decide(rest.request.id, approve=False))
+        world.advance(5)
+        assert record(world).status == f"{end}led" if end == "cancel" else "rejected"
+        assert record(world).time_left is None
