@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -20,7 +21,10 @@ from pawl import (
     ModelError,
     NeedsResolution,
     PawlError,
+    Retries,
+    StaleRequest,
     Suspended,
+    UsageLimits,
     Verdict,
     call,
     calls,
@@ -113,6 +117,18 @@ AT_BODY = ["crash_before_effect", "crash_during_effect", "crash_after_effect", "
 PLACES = [*BARRIERS, "take_over", "let_go", "stop_intent", "renew", "give_back", "hold_on"]
 
 
+CLOCKS = st.fixed_dictionaries(
+    {
+        "run_timeout": st.sampled_from([None, 2.0, 30.0]),
+        "approval_timeout": st.sampled_from([None, 3.0, 60.0]),
+        "model_timeout": st.sampled_from([600.0, 4.0]),
+        "retries": st.sampled_from([Retries(), Retries(attempts=0), Retries(attempts=4, first=3)]),
+        "limits": st.sampled_from([None, UsageLimits(model_calls=3), UsageLimits(tool_calls=2)]),
+    }
+)
+"""How long things may take, and how much a run may use."""
+
+
 class Story(RuleBasedStateMachine):
     """What may happen, as rules."""
 
@@ -124,8 +140,9 @@ class Story(RuleBasedStateMachine):
         on_rejection=st.sampled_from(["end", "continue"]),
         model_recovery=st.sampled_from(["replay", "ask"]),
         seed=st.integers(0, 1000),
+        clocks=CLOCKS,
     )
-    def begin(self, script: list[Answer], on_rejection: Any, model_recovery: Any, seed: int) -> None:
+    def begin(self, script: list[Answer], on_rejection: Any, model_recovery: Any, seed: int, clocks: Any) -> None:
         self.agent = Agent(
             name="agent",
             model=scripted([*script, *["text"] * 20], record=False),
@@ -133,6 +150,7 @@ class Story(RuleBasedStateMachine):
             on_rejection=on_rejection,
             model_recovery=model_recovery,
             drain_timeout=30,
+            **clocks,
         )
         self.world = World(self.agent, seed=seed, shuffle=True)
         self.starts = 0
@@ -255,6 +273,9 @@ class Story(RuleBasedStateMachine):
     def everything_on_record_fits_together(self) -> None:
         if hasattr(self, "world"):
             self.world.invariants.check()
+            for record in self.world.records():
+                assert record.deadline is None or record.time_left is None, "its clock stands and goes"
+                assert record.deadline is None or record.status != "suspended", "its clock goes while it waits"
 
     def teardown(self) -> None:
         if not hasattr(self, "world"):
@@ -280,6 +301,8 @@ class Story(RuleBasedStateMachine):
         world.advance(10)
         for record in world.records():
             self._see_through(process, record.execution_id)
+        assert [record.time_left for record in world.records() if record.time_left is not None] == []
+        assert len(process.runtime._keeper._deadlines) == 0
         for agent_id in {record.agent_id for record in world.records()}:
             assert world.root(agent_id).owner is None
             rest = process.do(process.runtime.run(self.agent, "and now?", agent_id=agent_id, id="last"), within=600)
@@ -289,7 +312,9 @@ class Story(RuleBasedStateMachine):
         for _ in range(40):
             rest = process.do(process.do(process.runtime.execution(name)), within=600)
             if isinstance(rest, Suspended):
-                process.do(process.runtime.decide(rest.request.id, approve=True), within=600)
+                with suppress(StaleRequest):  # it may have expired
+                    process.do(process.runtime.decide(rest.request.id, approve=True), within=600)
+                self.world.advance(2)
             elif isinstance(rest, NeedsResolution):
                 process.do(self._resolve_one(process.runtime, name), within=600)
             else:
