@@ -45,6 +45,67 @@ transitions:
 """
 
 
+QUIET = """\
+pawl: 1
+fragment: quiet
+states:
+  resting: {initial: true}
+events: {wake: {}}
+transitions: [{from: resting, on: wake}]
+"""
+
+NIGHT = """\
+pawl: 1
+fragment: night
+include: ../retry.yaml
+use: [{fragment: retry, as: inner, with: {done: rest, failed: gone, attempt: knock}}]
+exits: {gone: }
+parameters: {knock: , may_try_again: }
+states:
+  rest: {initial: true, enter: [knock]}
+events: {morning: {}}
+transitions:
+  - {from: rest, on: morning, to: inner, when: may_try_again}
+  - {from: rest, on: morning, to: inner.pausing}
+  - {from: inner, on: morning, to: gone}
+unhandled: {ignore: morning}
+"""
+
+TWICE = """\
+pawl: 1
+machine: twice
+version: 1
+include: parts/night.yaml
+use:
+  - {fragment: night, as: one, with: {gone: two, knock: softly, may_try_again: brave}}
+  - {fragment: night, as: two, with: {gone: end, knock: loudly, may_try_again: shy}}
+states:
+  begin: {initial: true, auto: true}
+  end: {final: true}
+transitions:
+  - {from: begin, to: one}
+  - {from: one.inner.trying, on: morning, to: end}
+checks: {W19: off}
+"""
+
+WHOLE = """\
+pawl: 1
+machine: door
+version: 1
+states:
+  closed: {initial: true}
+  open: {}
+  gone: {final: true}
+events: {push: {}, pull: {}, demolish: {}}
+groups: {ALL: [closed, open]}
+transitions:
+  - {from: closed, on: push, to: open}
+  - {from: open, on: pull, to: closed}
+  - {from: ALL, on: demolish, to: gone, do: [ring]}
+unhandled: {ignore: [push, pull]}
+"""
+
+
 def written(folder: Path, **files: str) -> list[Path]:
     """The files, `__` in their names being folders; the paths of those that lie in `folder` itself."""
     for name, text in files.items():
