@@ -84,6 +84,7 @@ class Call:
     task: asyncio.Task[Any]
     process: str
     run: Run
+    repeated: bool = False
 
 
 class Actor:
@@ -93,6 +94,7 @@ class Actor:
         self._stage = stage
         self.calls: list[Call] = []
         self._held: dict[str, list[str]] = {}
+        self._asked: dict[int, int] = {}
 
     def act(self, step: Step, *, repeated: bool = False) -> None:
         """Act one step, and let the world come to rest.
@@ -100,7 +102,10 @@ class Actor:
         Raises StepFailed, Mismatched, Unsupported; what a process is lost for ends the step, see `Stage.lost`.
         """
         try:
-            self._act(step)
+            if isinstance(step, CALLS):
+                self.calls.append(self._call(step, repeated=repeated))
+            else:
+                self._act(step)
             self._stage.settle()
         except CallLost as lost:
             self._stage.settle()
@@ -108,16 +113,16 @@ class Actor:
                 raise StepFailed(str(lost), step.at) from None
         except Exception as error:
             self._raised(step, error, None, fresh=True, repeated=repeated)
-        self.hear(step, repeated=repeated)
+        self.hear(step)
 
-    def hear(self, step: Step, *, repeated: bool = False) -> None:
+    def hear(self, step: Step) -> None:
         """Notice which calls have ended, and how; `step` is the one that was acted last. Raises StepFailed."""
         for call in tuple(self.calls):
             if call.task.done():
                 self.calls.remove(call)
                 error = call.task.exception() if not call.task.cancelled() else None
                 if isinstance(error, Exception):
-                    self._raised(call.step, error, call.run, fresh=call.step is step, repeated=repeated)
+                    self._raised(call.step, error, call.run, fresh=call.step is step, repeated=call.repeated)
 
     def interrupted(self) -> list[Step]:
         """Take the steps whose calls went down with their process, for a client to repeat them."""
@@ -154,8 +159,6 @@ class Actor:
                 stage.logical[name] = step.agent
                 process = stage.process(step.process)
                 process.do(process.runtime.open(stage.agents[step.agent], name))
-            case Start() | Decide() | Cancel() | Resolve():
-                self.calls.append(self._call(step))
             case Hold():
                 self._hold(step)
             case Release():
@@ -194,7 +197,7 @@ class Actor:
             raise StepFailed("`reopen` while the process lives; `crash` or `close` it first", step.at)
         stage.open(step.process or "p1")
 
-    def _call(self, step: Start | Decide | Cancel | Resolve) -> Call:
+    def _call(self, step: Start | Decide | Cancel | Resolve, *, repeated: bool = False) -> Call:
         stage = self._stage
         process = stage.process(step.process)
         if isinstance(step, Start):
@@ -206,7 +209,7 @@ class Actor:
             if run.execution_id is None:
                 raise StepFailed(f"run {step.run!r} has not started, so it cannot be told `{step.word}`", step.at)
             work = self._answer(process, run.execution_id, step)
-        return Call(step, process.begin(work), step.process or "p1", run)
+        return Call(step, process.begin(work), step.process or "p1", run, repeated)
 
     async def _answer(self, process: Process, execution_id: str, step: Decide | Cancel | Resolve) -> None:
         match step:
@@ -217,8 +220,10 @@ class Actor:
                 request = self._request(execution_id, step)
                 await process.runtime.decide(request, approve=step.approve, message=step.message, items=items or None)
             case Resolve():
+                # The answer is to the question that stands now: repeated, it must not answer another one.
+                revision = self._asked.setdefault(id(step), self._stage.world.record(execution_id).revision)
                 await process.runtime.resolve(
-                    execution_id, step.subject, step.outcome, result=_result(step), error=step.error
+                    execution_id, step.subject, step.outcome, result=_result(step), error=step.error, revision=revision
                 )
 
     def _request(self, execution_id: str, step: Decide) -> str:
@@ -266,11 +271,14 @@ class Actor:
 
     def _hold(self, step: Hold) -> None:
         name = step.what if step.what == "model" else f"tool:{step.what}"
-        faults, held = self._stage.world.faults, self._held.setdefault(name, [])
+        self._plan_hold(name)
+
+    def _plan_hold(self, name: str) -> None:
+        faults = self._stage.world.faults
         ahead = sum(fault.do == "hold" and fault.at.partition("#")[0] == name for fault in faults.unmet)
         address = f"{name}#{faults.counts[name] + ahead + 1}"
         faults.add(Fault(address, "hold"))
-        held.append(address)
+        self._held.setdefault(name, []).append(address)
 
     def _release(self, step: Release) -> None:
         name = step.what if step.what == "model" else f"tool:{step.what}"
@@ -279,9 +287,19 @@ class Actor:
             address = held.pop(0)
             if world.held(address):
                 return world.release(address)
-            if world.faults.drop(address, "hold"):
-                return None
+            planned = world.faults.planned(address, "hold")
+            if planned is not None:
+                return world.faults.drop(planned)
         raise StepFailed(f"no call of {step.what!r} is held, so none can be released", step.at)
+
+    def hold_again(self) -> None:
+        """Hold the next call in place of each that was held by a process that is gone."""
+        world = self._stage.world
+        for name, held in self._held.items():
+            gone = [one for one in held if not world.held(one) and world.faults.planned(one, "hold") is None]
+            for address in gone:
+                held.remove(address)
+                self._plan_hold(name)
 
     def _redeliver(self, step: Redeliver) -> None:
         stage = self._stage

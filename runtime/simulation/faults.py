@@ -116,13 +116,13 @@ class Faults:
         """Plan one more."""
         self._plan.setdefault((_KEYED if fault.keyed else fault.run, fault.address), []).append(fault)
 
-    def drop(self, address: str, do: Do) -> bool:
-        """Plan it no more. False when it is not planned, or has fired."""
-        planned = self._plan.get((None, address), [])
-        found = next((fault for fault in planned if fault.do == do), None)
-        if found is not None:
-            planned.remove(found)
-        return found is not None
+    def planned(self, address: str, do: Do) -> Fault | None:
+        """A fault that has not fired yet."""
+        return next((fault for fault in self._plan.get((None, address), ()) if fault.do == do), None)
+
+    def drop(self, fault: Fault) -> None:
+        """Plan it no more."""
+        self._plan[None, fault.address].remove(fault)
 
     def met(self, name: str, run: str | None = None, about: str = "") -> Fault | None:
         """Count one more `name`; the fault that was planned for it, if any."""

@@ -119,6 +119,12 @@ class Process:
             (live.execution_id, str(live.state)) for live in keeper.executing if not keeper.closed(live.execution_id)
         ]
 
+    @property
+    def children(self) -> list[tuple[str, str]]:
+        """The calls of executions that are on their way here, with the state each of them is in."""
+        keeper = self.runtime._host.keeper  # noqa: SLF001
+        return [(name, str(child.state)) for live in keeper.executing for name, child in live.children.items()]
+
     def begin(self, work: Awaitable[T]) -> asyncio.Task[T]:
         """Start a call; it goes on whenever the world does."""
         if not self.alive:

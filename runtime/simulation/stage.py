@@ -159,6 +159,16 @@ class Stage:
                 self._ended.append(process)
                 self.lost.append(name)
 
+    @property
+    def backing_off(self) -> bool:
+        """Whether any barrier waits before it tries the store again."""
+        return any(
+            state.endswith((".retrying", ".rereading"))
+            for process in self.world.processes
+            if process.alive and not process.paused and not process.closed
+            for _, state in (*process.executing, *process.children)
+        )
+
     def end(self, name: str | None, *, host: bool = False) -> None:
         """Lose a process, as the scenario says; nobody is surprised."""
         process = self.process(name)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pawl.runtime.simulation.exploring import Explored
+from pawl.runtime.simulation.exploring import explore as explore_one
 from pawl.runtime.simulation.playing import Played, play
 from pawl.runtime.simulation.scenario import Scenario
+from pawl.runtime.simulation.spelling import scenario_text
 from pawl.runtime.store.port import Store
 from pawl.tools.cli.output import Misuse, finding, leave, out
 from pawl.tools.cli.output import as_json as print_json
@@ -31,6 +35,22 @@ def run(files: Sequence[Path], store: str, seed: int | None, *, as_json: bool, t
     if as_json:
         print_json({"ok": sound and all(one.ok for one in played), "scenarios": [_data(one, trace) for one in played]})
     if not (sound and all(one.ok for one in played)):
+        leave(1)
+
+
+def explore(files: Sequence[Path], store: str, *, pairs: bool, as_json: bool) -> None:
+    """Play everything with every single fault. Raises Misuse; leaves with 1 when something is not made up for."""
+    scenarios, sound = read(files)
+    explored: list[Explored] = []
+    with stores(store) as new:
+        for scenario in scenarios:
+            one = explore_one(scenario, store=new, pairs=pairs)
+            explored.append(one)
+            if not as_json:
+                _tell_explored(one)
+    if as_json:
+        print_json({"ok": sound and all(one.ok for one in explored), "scenarios": [_explored(one) for one in explored]})
+    if not (sound and all(one.ok for one in explored)):
         leave(1)
 
 
@@ -71,7 +91,7 @@ def stores(word: str) -> Iterator[MakeStore]:
         yield lambda: MemoryStore(inline=True)
         return
     made = 0
-    with TemporaryDirectory(prefix="pawl-scenario-", ignore_cleanup_errors=True) as folder:
+    with TemporaryDirectory(prefix="pawl-scenario-", dir=_in_memory(), ignore_cleanup_errors=True) as folder:
 
         def in_file() -> Store:
             nonlocal made
@@ -82,6 +102,12 @@ def stores(word: str) -> Iterator[MakeStore]:
             return SqliteStore(path if made == 1 else path.with_stem(f"{path.stem}-{made}"), inline=True)
 
         yield in_file
+
+
+def _in_memory() -> str | None:
+    """A folder that needs no disk, where there is one: what is written to it need not survive."""
+    shared = Path("/dev/shm")
+    return str(shared) if shared.is_dir() and os.access(shared, os.W_OK) else None
 
 
 def _named(word: str) -> Path:
@@ -105,6 +131,29 @@ def _tell(played: Played, *, trace: bool) -> None:
     else:
         out(f"FAIL  {played.scenario.name}", "red")
         out(f"      {at}: {played.failure}")
+
+
+def _tell_explored(explored: Explored) -> None:
+    name, number = explored.scenario.name, explored.tried
+    if explored.ok:
+        return out(f"ok    {name} ({number} disturbances)", "green")
+    if explored.refused is not None:
+        out(f"FAIL  {name}", "red")
+        return out(f"      {explored.scenario.at}: {explored.refused}")
+    out(f"FAIL  {name} ({len(explored.failures)} of {number} disturbances)", "red")
+    for failure in explored.failures:
+        out(f"      {failure.fault}: {failure.what}")
+    out(f"---\n# {explored.failures[0].fault}\n{scenario_text(explored.failures[0].scenario)}")
+    return None
+
+
+def _explored(explored: Explored) -> dict[str, Any]:
+    failures = [
+        {"fault": failure.fault, "what": failure.what, "scenario": scenario_text(failure.scenario)}
+        for failure in explored.failures
+    ]
+    said = {"name": explored.scenario.name, "ok": explored.ok, "tried": explored.tried, "refused": explored.refused}
+    return {**said, "failures": failures}
 
 
 def _data(played: Played, trace: bool) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
     """Add the group to `app`."""
     group = typer.Typer(name="scenario", no_args_is_help=True, rich_markup_mode=None)
     group.command(short_help="Play scenario files; is everything as they expect?")(run)
+    group.command(short_help="Play them again with every single fault in turn.")(explore)
     app.add_typer(group, name="scenario", help=_HELP, short_help=_HELP)
 
 
@@ -59,3 +60,25 @@ def run(
     from pawl.tools.cli.playing import run as play
 
     play(files, store, seed, as_json=json, trace=trace)
+
+
+def explore(
+    files: Files,
+    store: Store = "memory",
+    pairs: Annotated[bool, typer.Option("--pairs", help="Every pair of faults, too.")] = False,
+    json: Json = False,
+) -> None:
+    """Play every scenario again and again, each time with one more thing going wrong: a crash before or after each
+    commit, a lost reply, an unavailable store, a crash before, during or after each tool and model call.
+
+    Each time the run must come to what it comes to undisturbed, or ask about what nobody can know. What does not is
+    printed as a scenario file. Exit code 1 then.
+
+    \b
+    Examples:
+      pawl scenario explore tests/scenarios
+      pawl scenario explore refund.yaml --pairs --store sqlite
+    """
+    from pawl.tools.cli.playing import explore as play
+
+    play(files, store, pairs=pairs, as_json=json)

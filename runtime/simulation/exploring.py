@@ -1,0 +1,358 @@
+"""Exploring a scenario: every single fault at every place of the undisturbed run, and whether it can be told after.
+
+Allowed is what the undisturbed run comes to, or a stop that asks about calls whose effect nobody can know; those are
+answered with the truth, and then the run must come to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+import attrs
+
+from pawl.runtime.records.statuses import TERMINAL
+from pawl.runtime.simulation.acting import StepFailed
+from pawl.runtime.simulation.expecting import Sight, shown
+from pawl.runtime.simulation.faults import BARRIERS, Do, Fault, Met
+from pawl.runtime.simulation.invariants import Violated
+from pawl.runtime.simulation.playing import Player, first_unsupported
+from pawl.runtime.simulation.scenario import Do as DoDef
+from pawl.runtime.simulation.scenario import Expected, FaultDef, RunExpected, Scenario
+from pawl.runtime.simulation.stage import Run, Stage
+from pawl.runtime.simulation.steps import Advance, Expect, Fails, Resolve, Step
+from pawl.runtime.simulation.truth import answer_of, asks_rightly, ran
+from pawl.runtime.simulation.world import Stuck
+from pawl.runtime.store.port import Store
+
+AT_BARRIERS: Final[tuple[Do, ...]] = (
+    "crash_before_commit",
+    "crash_after_commit",
+    "lose_reply_committed",
+    "lose_reply_rolled_back",
+    "unavailable",
+)
+AT_BODIES: Final[tuple[Do, ...]] = ("crash_before_effect", "crash_during_effect", "crash_after_effect")
+
+_SHORT, _TIMES = 0.2, 60
+"""Virtual seconds that pass at a time, and how often, until a run is where the undisturbed one was."""
+
+_QUESTIONS: Final = 50
+"""Answers with the truth that one step may need."""
+
+MakeStore = Callable[[], Store | None]
+
+
+def in_memory() -> None:
+    """The store of a world that is told of no other."""
+
+
+@attrs.frozen
+class Seen:
+    """What a run had come to: after a step, or at the end."""
+
+    outcome: str
+    unresolved: tuple[str, ...] = ()
+    output: str | None = None
+
+
+@attrs.frozen
+class Came:
+    """What a whole scenario came to, in terms that do not depend on what went wrong on the way.
+
+    `ways` are the runs after each step; `journals` the kinds by agent, without what recovery adds; `effects` by tool:
+    the calls whose body was entered, and its entries where it must not be entered again.
+    """
+
+    ways: tuple[Mapping[str, Seen], ...]
+    runs: Mapping[str, Seen]
+    journals: Mapping[str, tuple[str, ...]]
+    effects: Mapping[str, tuple[int, int]]
+    places: tuple[Met, ...]
+    fired: tuple[tuple[Fault, Met], ...]
+    performed: Mapping[int, bool]
+    """For each `resolve` step of the scenario: whether the body that it speaks of had run."""
+
+
+@attrs.frozen
+class Failure:
+    """One disturbance that was not made up for: what is wrong, and the scenario that shows it."""
+
+    fault: str
+    what: str
+    scenario: Scenario
+
+
+@attrs.frozen
+class Explored:
+    """What exploring found: how many disturbances were tried, those that were not made up for; `refused` says why
+    nothing was tried.
+    """
+
+    scenario: Scenario
+    tried: int
+    failures: tuple[Failure, ...] = ()
+    refused: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was made up for."""
+        return not self.failures and self.refused is None
+
+
+def explore(
+    scenario: Scenario, *, store: MakeStore = in_memory, pairs: bool = False, sample: Sample | None = None
+) -> Explored:
+    """Play `scenario` undisturbed, then once for every single fault; with `pairs` for every two as well.
+
+    `store` makes a new inline store for each time. `sample` chooses among the disturbances, for tests with little
+    time. Never raises for what the scenario does.
+    """
+    unsupported = first_unsupported(scenario)
+    if unsupported is not None:
+        return Explored(scenario, 0, (), str(unsupported))
+    try:
+        base = _undisturbed(scenario, store())
+    except (StepFailed, Violated, Stuck) as error:
+        return Explored(scenario, 0, (), f"it does not even hold undisturbed: {error}")
+    chosen: Sequence[tuple[Fault, ...]] = list(_disturbances(base, pairs))
+    if sample is not None:
+        chosen = sample(chosen)
+    failures: list[Failure] = []
+    for faults in chosen:
+        failure = disturb(scenario, base, faults, store())
+        if failure is not None:
+            failures.append(failure)
+    return Explored(scenario, len(chosen), tuple(failures))
+
+
+Sample = Callable[[Sequence[tuple[Fault, ...]]], Sequence[tuple[Fault, ...]]]
+
+
+def _disturbances(base: Came, pairs: bool) -> Iterator[tuple[Fault, ...]]:
+    taken = {met.key for _, met in base.fired}
+    singles: list[Fault] = []
+    for met in base.places:
+        name = met.address.partition("#")[0]
+        dos = AT_BARRIERS if name in BARRIERS else AT_BODIES if name == "model" or name.startswith("tool:") else ()
+        if met.key and met.key not in taken:
+            singles += [Fault(met.key, do, keyed=True) for do in dos]
+    yield from ((fault,) for fault in singles)
+    if pairs:
+        yield from (pair for pair in combinations(singles, 2) if pair[0].at != pair[1].at)
+
+
+def _undisturbed(scenario: Scenario, store: Store | None) -> Came:
+    stage = Stage(scenario, store)
+    try:
+        player = Explorer(stage, None)
+        player.steps()
+        return player.came()
+    finally:
+        stage.world.close()
+
+
+def disturb(scenario: Scenario, base: Came, faults: Sequence[Fault], store: Store | None) -> Failure | None:
+    """Play `scenario` with more going wrong; None when that was made up for."""
+    own = [attrs.evolve(fault, at=met.key, run=None, keyed=True) for fault, met in base.fired if met.key]
+    own = [fault for fault in own if fault.do != "hold"]
+    stage = Stage(attrs.evolve(scenario, faults=()), store, faults=[*own, *faults])
+    player = Explorer(stage, base)
+    try:
+        player.steps()
+        player.rest()
+        stage.world.invariants.check()
+        what = _difference(base, player.came(), player.troubles)
+    except (StepFailed, Stuck, Violated) as error:
+        what = f"{type(error).__name__}: {error}"
+    finally:
+        stage.world.close()
+    if what is None:
+        return None
+    named = " and ".join(f"{fault.do} at {fault.at}" for fault in faults)
+    return Failure(named, what, _shown(scenario, base, player, named))
+
+
+class Explorer(Player):
+    """A player that helps a disturbed run along: it looks at nothing in between, lets time pass where the undisturbed
+    run needed none, and answers questions with the truth. `base` is the undisturbed run, None for that itself.
+    """
+
+    def __init__(self, stage: Stage, base: Came | None) -> None:
+        super().__init__(stage)
+        self._base = base
+        self.ways: list[Mapping[str, Seen]] = []
+        self.acted: list[Step] = []
+        self.troubles: list[str] = []
+        self.performed: dict[int, bool] = {}
+
+    def step(self, step: Step, following: Iterable[Step] = ()) -> None:
+        """One step of the scenario, and the way to where the undisturbed run was after it."""
+        if not isinstance(step, Expect):
+            self._try(step, following)
+        if self._base is not None and len(self.ways) < len(self._base.ways):
+            self._catch_up(self._base.ways[len(self.ways)])
+        self.ways.append(self.seen())
+
+    def _try(self, step: Step, following: Iterable[Step]) -> None:
+        step = self._true(step) if isinstance(step, Resolve) else step
+        self.acted.append(step)
+        try:
+            super().step(step, following)
+        except StepFailed as error:
+            if self._base is None:
+                raise
+            if not isinstance(step, Fails):
+                self.troubles.append(str(error))
+            self.stage.settle()
+            self._recover(step, reopened_later=False)
+
+    def _true(self, step: Resolve) -> Resolve:
+        """What a scenario says of an effect, unless the disturbance has made it untrue."""
+        run = self.stage.runs[step.run]
+        if step.subject not in self._seen(run).unresolved:
+            return step
+        performed = self.performed[id(step)] = ran(self.stage, run, step.subject)
+        if self._base is None or self._base.performed.get(id(step), performed) == performed:
+            return step
+        return answer_of(self.stage, run, step.subject)
+
+    def rest(self) -> None:
+        """Let everything come to where the undisturbed run ended."""
+        assert self._base is not None
+        self._catch_up(self._base.runs)
+
+    def _reopen(self) -> None:
+        if self._base is not None:
+            self.actor.hold_again()
+        super()._reopen()
+
+    # where the undisturbed run was --------------------------------------------------------------------------
+
+    def _catch_up(self, wanted: Mapping[str, Seen]) -> None:
+        for _ in range(_QUESTIONS):
+            self._pass(wanted)
+            question = next(self._questions(wanted), None)
+            if question is None:
+                return
+            self.acted.append(question)
+            super().step(question)
+        raise StepFailed("it asks again and again", None)
+
+    def _pass(self, wanted: Mapping[str, Seen]) -> None:
+        for _ in range(_TIMES):
+            if not self.stage.backing_off and not self._behind(wanted):
+                return
+            step = Advance(seconds=_SHORT if self.stage.backing_off else 1.0)
+            self.acted.append(step)
+            super().step(step)
+
+    def _behind(self, wanted: Mapping[str, Seen]) -> bool:
+        now = self.seen()
+        return any(
+            seen.outcome != "running" and now[name].outcome == "running" for name, seen in wanted.items() if name in now
+        )
+
+    def _questions(self, wanted: Mapping[str, Seen]) -> Iterator[Step]:
+        for name, seen in self.seen().items():
+            known = wanted.get(name, Seen("running"))
+            for subject in seen.unresolved if known.outcome != "running" else ():
+                if subject not in known.unresolved:
+                    asks_rightly(self.stage, self.stage.runs[name], subject)
+                    yield answer_of(self.stage, self.stage.runs[name], subject)
+
+    # what there is to see -----------------------------------------------------------------------------------
+
+    def seen(self) -> dict[str, Seen]:
+        """All runs, as they are now."""
+        return {name: self._seen(run) for name, run in self.stage.runs.items()}
+
+    def _seen(self, run: Run) -> Seen:
+        sight = Sight(self.stage, run)
+        unresolved = tuple(one.subject for one in getattr(sight.rest, "unresolved", ()))
+        return Seen(sight.outcomes[0], unresolved, getattr(sight.rest, "output", None))
+
+    def came(self) -> Came:
+        """What the scenario has come to."""
+        world = self.stage.world
+        journals = {
+            agent: tuple(str(entry.kind) for entry in world.journal(agent) if not _of_recovery(entry.kind, entry.meta))
+            for agent in sorted({record.agent_id for record in world.records()})
+        }
+        faults = world.faults
+        fired = tuple(zip(faults.fired, faults.fired_at, strict=True))
+        return Came(
+            tuple(self.ways), self.seen(), journals, self._effects(), tuple(faults.places), fired, self.performed
+        )
+
+    def _effects(self) -> dict[str, tuple[int, int]]:
+        """By tool: calls whose body was entered, and entries into bodies that may not be entered again. What a probe
+        says is scripted, whatever was done: its tool is left out.
+        """
+        tools = [pair for definition in self.stage.definitions.values() for pair in definition.tools.items()]
+        probed = {name for name, tool in tools if tool.recovery == "probe"}
+        once = {name for name, tool in tools if tool.recovery == "ask"}
+        entries = [entry for entry in self.stage.world.witness.entries if entry.tool not in probed]
+        return {
+            tool: (
+                len({entry.idempotency_key for entry in entries if entry.tool == tool}),
+                sum(entry.tool == tool for entry in entries) if tool in once else 0,
+            )
+            for tool in sorted({entry.tool for entry in entries})
+        }
+
+
+def _of_recovery(kind: str, meta: Mapping[str, object]) -> bool:
+    """Whether a record is of what went wrong: resolutions, and model calls that failed or were lost."""
+    return kind == "recovery_resolved" or (kind == "llm_call_recorded" and meta.get("status") != "completed")
+
+
+_SETTLED: Final = frozenset(TERMINAL) | {"suspended", "needs_resolution", "refused"}
+
+
+def _difference(base: Came, came: Came, troubles: Sequence[str]) -> str | None:
+    """What is not as in the undisturbed run, None when nothing is; only runs that came to something are compared."""
+    because = f" (on the way: {troubles[0]})" if troubles else ""
+    for name, seen in base.runs.items():
+        now = came.runs.get(name, Seen("not started"))
+        if seen.outcome in _SETTLED and now != seen:
+            return f"{name}: {_told(now)}, undisturbed {_told(seen)}{because}"
+    if any(seen.outcome not in _SETTLED for seen in base.runs.values()):
+        return None
+    if came.effects != base.effects and not _stopped_earlier(base, came):
+        return f"effects (calls, entries): {shown(came.effects)}, undisturbed {shown(base.effects)}{because}"
+    for agent, kinds in base.journals.items():
+        if came.journals.get(agent) != kinds:
+            return f"the journal of {agent}: {shown(came.journals.get(agent))}, undisturbed {shown(kinds)}{because}"
+    return None
+
+
+def _stopped_earlier(base: Came, came: Came) -> bool:
+    """Whether less was done, in runs that were to be stopped anyway: no lost effect is made up for then."""
+    stopped = any(seen.outcome in ("cancelled", "failed", "blocked") for seen in base.runs.values())
+    return stopped and all(now <= base.effects.get(tool, (0, 0)) for tool, now in came.effects.items())
+
+
+def _told(seen: Seen) -> str:
+    asks = f" about {', '.join(seen.unresolved)}" if seen.unresolved else ""
+    return f"{seen.outcome}{asks}{f' with {seen.output!r}' if seen.output is not None else ''}"
+
+
+def _shown(scenario: Scenario, base: Came, player: Explorer, named: str) -> Scenario:
+    """The scenario that shows a failure: the faults where they struck, the steps as they were taken."""
+    world = player.stage.world
+    struck = [(fault, met) for fault, met in zip(world.faults.fired, world.faults.fired_at, strict=True)]
+    faults = tuple(
+        FaultDef(met.address, DoDef(fault.do, fault.times if fault.do in ("unavailable", "unreadable") else 0))  # type: ignore[arg-type]
+        for fault, met in struck
+        if fault.do != "hold"
+    )
+    runs = {name: RunExpected(outcome=seen.outcome, output=seen.output) for name, seen in base.runs.items()}  # type: ignore[arg-type]
+    return attrs.evolve(
+        scenario,
+        name=f"{scenario.name}, with {named}",
+        faults=faults,
+        steps=tuple(player.acted),
+        expect=Expected(runs=runs),
+    )
