@@ -11,17 +11,22 @@ from pawl.tools.bench.paired import Work, ratios
 
 DAYS = 40
 
+_BATCHES = 15
+"""The limits are near: another program's work must not hide the best batch."""
+
 
 def guard_action_ratio() -> Figure:
     """A step with about one guard and one entry action that returns None; times the hand-written table."""
-    value = min(ratios(_stepping(Counting), _by_hand(DAYS)))
-    return Figure("advance_guard_action_ratio", value, 4.0, "times")
+    value = min(ratios(_stepping(Counting), _by_hand(DAYS), batches=_BATCHES))
+    note = "methods are looked up by name in the context of each step, and the step is a value"
+    return Figure("advance_guard_action_ratio", value, 3.0, "times", note=note)
 
 
 def context_effect_ratio() -> Figure:
     """The same with an action that returns a new frozen context and an effect."""
-    value = min(ratios(_stepping(Returning), _by_hand(DAYS)))
-    return Figure("advance_context_effect_ratio", value, 8.0, "times")
+    value = min(ratios(_stepping(Returning), _by_hand(DAYS), batches=_BATCHES))
+    note = "half of it is the action's own: a new context and an effect, which the table by hand does not make"
+    return Figure("advance_context_effect_ratio", value, 6.0, "times", note=note)
 
 
 def versus_transitions() -> Figure:
