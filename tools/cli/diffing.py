@@ -11,6 +11,7 @@ import attrs
 
 from pawl.runtime.fsm.table import INTERNAL_ERROR
 from pawl.tools.cli.compiling import as_data
+from pawl.tools.cli.flying import flight_data, flight_lines
 from pawl.tools.cli.output import Misuse, as_json, finding, leave, out
 from pawl.tools.cli.picturing import write_drawing
 from pawl.tools.cli.words import count
@@ -20,6 +21,7 @@ from pawl.tools.compiler.model import MachineModel, RowModel
 from pawl.tools.compiler.outline import guard_text
 from pawl.tools.diff.cells import Change, RowChange
 from pawl.tools.diff.difference import Difference, Part, difference
+from pawl.tools.diff.flight import flight, renames
 from pawl.tools.diff.overlay import both, paint, shown
 from pawl.tools.diff.verdict import Break, Verdict, Witness, verdict
 
@@ -47,23 +49,34 @@ def diff(old: Path, new: Path, wish: Wish) -> None:
     if old == new == STDIN:
         raise Misuse("only one of the two can come from stdin")
     before, after = _machine(old, wish.json), _machine(new, wish.json)
-    try:
-        found = difference(before, after, dict(map(_rename, wish.renames)))
-    except ValueError as error:
-        raise Misuse(str(error)) from None
+    found = _found(before, after, wish)
     judged = verdict(found.old, found.new)
+    fates = flight(before, found.old, after, judged)
     if wish.diagram is not None:
         names = " \u2192 ".join(dict.fromkeys(Path(model.file).name for model in (before, after)))
         title = f"{names}: {_word(found, judged)}. {_summary(found)}"
         dot = emit_dot(both(found), wish.expand, paint=paint(found, title))
         write_drawing(wish.diagram, dot, after.file)
     if wish.json:
-        as_json(_as_data(found, judged))
+        as_json(_as_data(found, judged) | {"in_flight": flight_data(fates)})
     else:
-        for text, style in _lines(found, judged):
+        for text, style in (
+            *_lines(found, judged),
+            *_section("sessions in flight", list(flight_lines(before, after, fates))),
+        ):
             out(text, style)
     if wish.compatible and not judged.compatible:
         leave(1)
+
+
+def _found(before: MachineModel, after: MachineModel, wish: Wish) -> Difference:
+    """The difference, under the names that were asked for; else those to which the new spec leads the old ones."""
+    try:
+        if wish.renames:
+            return difference(before, after, dict(map(_rename, wish.renames)))
+    except ValueError as error:
+        raise Misuse(str(error)) from None
+    return difference(before, after, renames(before, after))
 
 
 def _machine(path: Path, json: bool) -> MachineModel:

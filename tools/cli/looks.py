@@ -81,6 +81,10 @@ def diff(
     accepted by the new one and leads through the same states. Actions, timers and payloads are compared, and no
     part of that verdict. With --json there is a verdict for every state.
 
+    Sessions in flight, state by state: continues, mapped to another state, or refused, as the `migrations` of the new
+    spec say of the old one. Where they say nothing, everything is refused, and what the verdict vouches for is told
+    as YAML to paste. States that they lead elsewhere are compared under their new names, as with --rename.
+
     \b
     Examples:
       pawl diff old/order.yaml order.yaml
