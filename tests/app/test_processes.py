@@ -144,6 +144,29 @@ def test_an_agent_that_runs_elsewhere_is_busy_here() -> None:
         assert rest == first.do(execution)
 
 
+@pytest.mark.parametrize("at", ["provider_dispatch#1", "model#1", "tool:slow#1", "outcome#1"])
+def test_who_is_turned_away_has_begun_and_written_nothing(at: str) -> None:
+    with World(CLERK) as world:
+        client = Client(world, CLERK)
+        world.fault(at, "hold")
+        first = world.open()
+        call = first.begin(client._step(first))
+        while not world.held(at):
+            world.settle()
+            world.advance(1)
+        second = world.open()
+        before = (world.root("clerk"), world.journal("clerk"), len(world.witness.entries), len(world.witness.requests))
+        for _ in range(3):
+            with pytest.raises(AgentBusy):
+                second.do(second.runtime.start(CLERK, "more"))
+            world.advance(1)
+        after = (world.root("clerk"), world.journal("clerk"), len(world.witness.entries), len(world.witness.requests))
+        assert after == before
+        assert len(second.do(second.runtime.executions("clerk"))) == 1
+        world.release(at)
+        assert isinstance(world.wait(call), Completed)
+
+
 def test_nobody_is_taken_over_while_it_renews_its_lease() -> None:
     with World(CLERK) as world:
         first, second = world.open(), world.open()

@@ -10,7 +10,6 @@ import os
 import random
 import selectors
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -20,11 +19,10 @@ from pathlib import Path
 import attrs
 import pytest
 
+from app.adding_up import check_file
 from app.torture_worker import CANCELLED_EVERY
 from pawl import Runtime
 from pawl.runtime.records.executions import ExecutionRecord
-from pawl.runtime.store.sqlite import SqliteStore
-from pawl.runtime.upkeep.check import check_store
 
 SECONDS = float(os.environ.get("TORTURE_SECONDS", "10"))
 SEED = int(os.environ.get("TORTURE_SEED", "1"))
@@ -126,23 +124,6 @@ def check_effects(folder: Path, completed: set[str]) -> None:
         done = [keys[entry[1:]] for entry in entries if entry[0] == name and entry[1] in completed]
         missing = [key for key in done if not (folder / place / key).exists()]
         assert (len(done), missing) == (len(completed), [])
-
-
-def check_file(path: Path, executions: int) -> None:
-    """Journals have no holes, each run that has ended has one outcome, and nobody owns anything any more."""
-    database = sqlite3.connect(path)
-    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    holes = "SELECT agent FROM journal GROUP BY agent HAVING count(*) != max(position) OR min(position) != 1"
-    assert database.execute(holes).fetchall() == []
-    outcomes = database.execute("SELECT execution FROM journal WHERE kind LIKE 'execution_%'").fetchall()
-    assert len(outcomes) == len(set(outcomes)) == executions
-    assert database.execute("SELECT id FROM agents WHERE owner IS NOT NULL").fetchall() == []
-    database.close()
-    store = SqliteStore(path)
-    store.open()
-    findings = list(check_store(store))
-    store.close()
-    assert findings == []
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")

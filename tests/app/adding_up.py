@@ -1,0 +1,26 @@
+"""What must be true of the file of a store that processes have been killed and paused over."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from pawl.runtime.store.sqlite import SqliteStore
+from pawl.runtime.upkeep.check import check_store
+
+
+def check_file(path: Path, executions: int) -> None:
+    """Journals have no holes, each run that has ended has one outcome, and nobody owns anything any more."""
+    database = sqlite3.connect(path)
+    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    holes = "SELECT agent FROM journal GROUP BY agent HAVING count(*) != max(position) OR min(position) != 1"
+    assert database.execute(holes).fetchall() == []
+    outcomes = database.execute("SELECT execution FROM journal WHERE kind LIKE 'execution_%'").fetchall()
+    assert len(outcomes) == len(set(outcomes)) == executions
+    assert database.execute("SELECT id FROM agents WHERE owner IS NOT NULL").fetchall() == []
+    database.close()
+    store = SqliteStore(path)
+    store.open()
+    findings = list(check_store(store))
+    store.close()
+    assert findings == []
