@@ -26,6 +26,10 @@ _CLEAN_UPS = 16
 """Places at which a coroutine that is being ended may want to await something more."""
 
 
+_RESOLUTION = 1e-9
+"""Seconds by which a timer may be early, as asyncio has it."""
+
+
 class Left(Exception):
     """Carries a SystemExit out of a task."""
 
@@ -50,6 +54,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._unstarted: set[Coroutine[Any, Any, Any]] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         super().__init__(_NoInput(self._would_block))
+        self._clock_resolution = _RESOLUTION
         self.set_exception_handler(_report)
 
     def time(self) -> float:
@@ -115,7 +120,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return task
 
     def _would_block(self, seconds: float | None) -> None:
-        self._blocked = seconds if seconds is None else max(0.0, seconds)
+        # A timer that is due within the loop's resolution is run in this very turn: what it makes ready needs another.
+        self._blocked = seconds if seconds is None or seconds > _RESOLUTION else 0.0
         self.stop()
 
     def call_soon_threadsafe(

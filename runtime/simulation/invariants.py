@@ -1,7 +1,9 @@
 """What must be true of every run, whatever went wrong: watched at every write, and looked over at the end.
 
-The numbers are those of `runtime/README.md`. What is not watched here is a property of the heart (I6, I7) or of the
-loop (I8), and is tested there.
+The numbers are those of `runtime/README.md`. What is not watched here is a property of the heart (I7) or of the
+loop (I8), and is tested there. Scenario files count what must always be true of a run in their own way: theirs are
+1: I1, 2: I14, 3: I2 and I15, 4: I19, 5: I12, 6: I6 (`World.handled`), 7: `progress`, 8: I17, 9: I20, 10: I10
+(`World.told`, `Stage.follow`), 11: I3 and I4, 12: I13.
 """
 
 from __future__ import annotations
@@ -144,8 +146,13 @@ class Invariants:
             if entry.kind is JournalKind.LLM_CALL_RECORDED:
                 usage += Usage(**entry.meta.get("usage", {}))
         _hold("I20", usage == record.usage, f"{name} used {record.usage}, its recorded calls {usage}")
-        for row in tx.tools.of_execution(name):
+        rows = tx.tools.of_execution(name)
+        for row in rows:
             self._check_tool(row, journal)
+        keys = {row.idempotency_key for row in rows}
+        strange = [entry for entry in self._witness.entries if entry.execution_id == name]
+        strange = [entry for entry in strange if entry.idempotency_key not in keys]
+        _hold("I13", not strange, f"{name} has attempts under keys that are on no record: {strange}")
 
     def _check_tool(self, row: ToolRow, journal: Sequence[JournalRecord]) -> None:
         witness = self._witness

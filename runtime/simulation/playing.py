@@ -10,6 +10,7 @@ import attrs
 from pawl.runtime.simulation.acting import Actor, StepFailed, Unsupported
 from pawl.runtime.simulation.expecting import Mismatched, check
 from pawl.runtime.simulation.invariants import Violated
+from pawl.runtime.simulation.progress import check_progress
 from pawl.runtime.simulation.scenario import Place, Scenario
 from pawl.runtime.simulation.stage import FIRST, Stage
 from pawl.runtime.simulation.steps import Advance, Change, Crash, Reopen, Step
@@ -103,6 +104,7 @@ class Player:
     def step(self, step: Step, following: Iterable[Step] = ()) -> None:
         """One step; where it loses its process, what comes after that, unless that is for a later step to do."""
         self.actor.act(step)
+        check_progress(self.stage.world)
         if isinstance(step, Reopen):
             again, self._again = self._again, []
             self._repeat(again)
@@ -134,6 +136,7 @@ class Player:
         for name in tuple(self.stage.lost):
             self.stage.open(name)
         self.stage.settle()
+        check_progress(self.stage.world)
 
     def _repeat(self, steps: Iterable[Step]) -> None:
         for step in steps:

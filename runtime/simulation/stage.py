@@ -29,7 +29,7 @@ from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.scenario import AgentDef, FaultDef, Scenario
 from pawl.runtime.simulation.script import Script
 from pawl.runtime.simulation.steps import Start
-from pawl.runtime.simulation.world import World
+from pawl.runtime.simulation.world import RESTS, World
 from pawl.runtime.store.port import Store
 
 FIRST: Final = "p1"
@@ -70,6 +70,7 @@ class Stage:
             shuffle=seed is not None,
             leap=True,
         )
+        self.world.group = scenario.group
         self.cast = Cast(self.script, self.world.takes)
         self.definitions: dict[str, AgentDef] = dict(scenario.agents)
         self.agents: dict[str, Agent[Any]] = {}
@@ -221,13 +222,17 @@ class Stage:
 
     def _begun(self, process: Process, run: Run, execution: Execution[Any]) -> None:
         run.execution_id, run.refused = execution.id, None
-        process.loop.task(self.follow(run, execution))
+        process.loop.task(self.follow(process, run, execution))
 
-    async def follow(self, run: Run, rest: Any) -> None:
-        """Await a rest of a run, and remember what came instead."""
+    async def follow(self, process: Process, run: Run, execution: Execution[Any]) -> None:
+        """Await the rest of a run, and remember what came instead; where it is run here, its event comes before."""
+        here = process.runtime._keeper.live(execution.id) is not None  # noqa: SLF001 - the kit looks in
         try:
-            await rest
+            await execution
             run.trouble = None
+            told = [event for event in process.events if event.execution_id == execution.id and event.kind in RESTS]
+            late = f"the handle of {execution.id} settled before any event of a rest was told"
+            self.world.invariants.notice("I10", bool(told) or not here, late)
         except (OutcomeUnknown, Superseded) as error:
             run.trouble = error
         except (RuntimeClosed, asyncio.CancelledError):

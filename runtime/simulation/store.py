@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import attrs
 
@@ -32,6 +32,8 @@ class Surroundings(Protocol):
     faults: Faults
     unavailable: int
     """Submissions that the store is still going to turn away."""
+    group: bool
+    """Whether what is submitted in one turn is committed together."""
 
     def committed(self, name: str, operation: Operation[Any], answer: Answer[Any]) -> None:
         """An operation has been run; called before its answer goes out."""
@@ -52,14 +54,20 @@ class Surroundings(Protocol):
         """Keep `go` until somebody releases `address`."""
 
 
+_Submitted: TypeAlias = "tuple[Fault | None, str, Operation[Any], Callable[[Answer[Any]], None]]"
+
+
 class SimulatedStore:
-    """The Store of one process. Every operation commits alone, in the order of submission."""
+    """The Store of one process. Every operation commits alone, in the order of submission; or, where the world says
+    so, together with what else was submitted in the same turn.
+    """
 
     def __init__(self, inner: Store, process: str, environment: SimulatedEnvironment, world: Surroundings) -> None:
         self._inner, self._process, self._environment, self._world = inner, process, environment, world
         self._replies: deque[Callable[[], None]] = deque()
         self._unreadable: dict[str, int] = {}
         self._closed = False
+        self._group: list[_Submitted] = []
 
     @property
     def info(self) -> StoreInfo:
@@ -91,7 +99,28 @@ class SimulatedStore:
         name = name_of(operation)
         fault = self._world.submitting(name, operation)
         self._world.submitted(self._process, operation)
-        return self._meet(fault, name, operation, answer)
+        if not self._world.group:
+            return self._meet(fault, name, operation, answer)
+        self._group.append((fault, name, operation, answer))
+        if len(self._group) == 1:
+            self._environment.wake(self._commit_group)
+        return None
+
+    def _commit_group(self) -> None:
+        """What goes wrong with one COMMIT goes wrong for every member; a refusal rolls back its own savepoint only."""
+        group, self._group = self._group, []
+        common = next((fault for fault, *_ in group if fault is not None and fault.do in _OF_A_COMMIT), None)
+        for fault, name, operation, answer in group:
+            if common is None:
+                self._meet(fault, name, operation, answer)
+            elif common.do == "crash_after_commit":
+                self._run(name, operation)
+            else:
+                self._meet(
+                    attrs.evolve(common, times=1 if fault is not common else common.times), name, operation, answer
+                )
+        if common is not None and common.do == "crash_after_commit":
+            raise ProcessLost(common.at)
 
     def _meet(
         self, fault: Fault | None, name: str, operation: Operation[Any], answer: Callable[[Answer[Any]], None]
@@ -162,6 +191,12 @@ class SimulatedStore:
         # Answers keep their order, however long one of them takes.
         self._replies.append(deliver)
         self._environment.soon(next_one)
+
+
+_OF_A_COMMIT = frozenset(
+    {"crash_before_commit", "crash_after_commit", "lose_reply_committed", "lose_reply_rolled_back", "unavailable"}
+)
+"""Faults of a whole transaction."""
 
 
 def name_of(operation: Operation[Any]) -> str:

@@ -40,7 +40,7 @@ from pawl.runtime.store.port import Operation, Store
 
 T = TypeVar("T")
 
-_RESTS = {
+RESTS = {
     EventKind.DONE,
     EventKind.ERROR,
     EventKind.TIMEOUT,
@@ -81,6 +81,8 @@ class World:
         self.unavailable = 0
         self.witness = Witness()
         self.invariants = Invariants(self.store, self.witness)
+        self.group = False
+        """Whether what is submitted in one turn of a process is committed together."""
         self.processes: list[Process] = []
         self.moves: list[tuple[str, str, Move]] = []
         self.starts: dict[str, str] = {}
@@ -326,7 +328,7 @@ class World:
 
     def told(self, process: Process, event: Event) -> None:
         """A listener of a process got an event: at a rest, ownership has been released before."""
-        if event.kind in _RESTS:
+        if event.kind in RESTS:
             told = f"{event.kind} was told while {process.name} still owned {event.agent_id}"
             self.invariants.notice("I10", self.root(event.agent_id).owner != process.owner, told)
 

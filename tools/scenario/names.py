@@ -120,4 +120,4 @@ class _Names:
         if name not in known:
             place = Position(at.file, at.line, at.column) if at is not None else Position("", 1, 1)
             there = f"there is {listed(sorted(known))}" if known else "there is none here"
-            self._reader.wrong("Y16", place, f"{quoted(name)} is not {what}; {suggest(name, known, there)}")
+            self._reader.wrong("S01", place, f"{quoted(name)} is not {what}; {suggest(name, known, there)}")
