@@ -5,11 +5,12 @@ PYTEST_ARGS ?= -n auto
 SIM_RUNS ?= 2000
 TORTURE_SECONDS ?= 60
 
-.PHONY: help demo test simulate mutants torture generate bench peers docs clean tools dev lint types layers specs pages
+.PHONY: help demo test explore simulate mutants torture generate bench peers docs clean tools dev lint types layers specs pages
 
 help:
 	@echo "make demo      watch a refund survive being killed twice"
 	@echo "make test      everything CI runs: lint, types, layers, specs, tests (PYTEST_ARGS='-k name')"
+	@echo "make explore   every scenario under every single fault, in memory and on a file; the richest under every pair"
 	@echo "make simulate  the random tests at length: stories, walks and pairs of faults (SIM_RUNS=2000)"
 	@echo "make mutants   plant a fault after the other in a copy, and show which test notices (MUTANTS_ARGS='--only NAME')"
 	@echo "make torture   three processes on one file, killed at random for a minute (TORTURE_SECONDS=60)"
@@ -33,6 +34,11 @@ mutants: dev
 
 torture: dev
 	@TORTURE_SECONDS=$(TORTURE_SECONDS) $(BIN)/pytest -q --timeout 0 tests/app/test_torture.py
+
+explore: tools
+	@$(BIN)/pawl scenario explore tests/scenarios
+	@$(BIN)/pawl scenario explore tests/scenarios --store sqlite
+	@$(BIN)/pawl scenario explore tests/scenarios/richest --pairs
 
 lint: dev
 	@$(BIN)/ruff check -q .

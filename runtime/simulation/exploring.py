@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Final
+from typing import Final, Self
 
 import attrs
 
@@ -20,6 +20,7 @@ from pawl.runtime.simulation.invariants import Violated
 from pawl.runtime.simulation.playing import Player, first_unsupported
 from pawl.runtime.simulation.scenario import Do as DoDef
 from pawl.runtime.simulation.scenario import Expected, FaultDef, RunExpected, Scenario
+from pawl.runtime.simulation.spelling import scenario_text
 from pawl.runtime.simulation.stage import Run, Stage
 from pawl.runtime.simulation.steps import Advance, Expect, Fails, Resolve, Step
 from pawl.runtime.simulation.truth import answer_of, asks_rightly, ran
@@ -99,6 +100,15 @@ class Explored:
     def ok(self) -> bool:
         """Whether everything was made up for."""
         return not self.failures and self.refused is None
+
+    def check(self) -> Self:
+        """Itself. Raises AssertionError with the first failure, as a scenario file that shows it."""
+        if self.refused is not None:
+            raise AssertionError(f"{self.scenario.name}: {self.refused}")
+        for failure in self.failures:
+            shown_by = f"---\n# {failure.fault}\n{scenario_text(failure.scenario)}"
+            raise AssertionError(f"{self.scenario.name}, with {failure.fault}: {failure.what}\n{shown_by}")
+        return self
 
 
 def explore(
