@@ -31,6 +31,8 @@ def encode_json(value: Any, name: str = "json") -> str:
 
 def decode_json(text: str, name: str = "json") -> Any:
     """The value of JSON text: no NaN, no number out of range, no duplicate keys, only Unicode. Raises CodecError."""
+    if text.__class__ is not str:
+        raise CodecError(f"{name}: not text, but {type(text).__name__}")
     check_unicode(text, name)
     try:
         value = _loads(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -133,32 +133,46 @@ class MemoryUpkeep:
 
     # --- clearing out ---
 
+    def weigh(
+        self, agent_id: str, upto: int, executions: Sequence[str], requests: Sequence[str], whole: bool
+    ) -> Cleared:
+        """What would be removed."""
+        tables = self._tables
+        journal = [tables.journal[place][4] for place in self._places(agent_id, upto)]
+        decisions = [tables.decisions[key] for key in self._decided(requests)]
+        tools = [tables.tools[name] for name in self._called(executions)]
+        texts = [*journal, *decisions, *tools, *(tables.executions[name][0] for name in executions)]
+        texts += [tables.agents[agent_id]] if whole else []
+        freed = sum(len(_bytes(text)) for text in texts)
+        return Cleared(int(whole), len(executions), len(journal), len(tools), len(decisions), bytes=freed)
+
+    def _places(self, agent_id: str, upto: int) -> list[tuple[str, int]]:
+        return [(agent_id, place) for place in range(1, upto + 1) if (agent_id, place) in self._tables.journal]
+
+    def _decided(self, requests: Sequence[str]) -> list[tuple[str, str]]:
+        return [key for request in requests for key in self._tables.decisions_of.get(request, ())]
+
+    def _called(self, executions: Sequence[str]) -> list[str]:
+        return [name for execution in executions for name in self._tables.tools_of.get(execution, ())]
+
     def forget(self, agent_id: str, upto: int, executions: Sequence[str], requests: Sequence[str]) -> Cleared:
         """Remove executions with all that is theirs."""
-        tables = self._tables
-        places = [(agent_id, place) for place in range(1, upto + 1) if (agent_id, place) in tables.journal]
-        decisions = [key for request in requests for key in tables.decisions_of.get(request, ())]
-        tools = [name for execution in executions for name in tables.tools_of.get(execution, ())]
-        freed = sum(len(_bytes(tables.journal[place][4])) for place in places)
-        freed += sum(len(_bytes(tables.decisions[key])) for key in decisions)
-        freed += sum(len(_bytes(tables.tools[name])) for name in tools)
-        freed += sum(len(_bytes(tables.executions[name][0])) for name in executions)
-        starts = [key for key, name in tables.starts_of(agent_id) if name in set(executions)]
-        for table, keys in (
-            (tables.journal, places),
-            (tables.decisions, decisions),
+        cleared = self.weigh(agent_id, upto, executions, requests, False)
+        tables, gone = self._tables, set(executions)
+        removed: list[tuple[dict[Any, Any], Sequence[Any]]] = [
+            (tables.journal, self._places(agent_id, upto)),
+            (tables.decisions, self._decided(requests)),
             (tables.decisions_of, requests),
             (tables.requests, requests),
-            (tables.tools, tools),
+            (tables.tools, self._called(executions)),
             (tables.tools_of, executions),
             (tables.intents, executions),
-            (tables.starts, starts),
+            (tables.starts, [key for key, name in tables.starts_of(agent_id) if name in gone]),
             (tables.executions, executions),
-        ):
+        ]
+        for table, keys in removed:
             tables.drop(table, keys)
-        return Cleared(
-            executions=len(executions), journal=len(places), tools=len(tools), decisions=len(decisions), bytes=freed
-        )
+        return cleared
 
     def forget_agent(self, agent_id: str) -> Cleared:
         """Remove a root that has no execution any more."""
@@ -175,13 +189,21 @@ class MemoryUpkeep:
         tables.drop(tables.stored_again, tuple(tables.stored_again))
         tables.put(tables.sweeps, "sweep", sweep)
 
-    def unused(self) -> Sequence[str]:
+    def unused(
+        self, forgotten: Mapping[str, int] | None = None, executions: Collection[str] = frozenset()
+    ) -> Sequence[str]:
         """The digests of bodies that nothing refers to."""
-        tables = self._tables
-        used = {row[3] for row in tables.journal.values()}
-        for text in (*(text for text, _ in tables.executions.values()), *tables.tools.values()):
-            used.update(_DIGEST.findall(text))
+        tables, upto = self._tables, forgotten or {}
+        used = {row[3] for (agent, place), row in tables.journal.items() if place > upto.get(agent, 0)}
+        for name, (text, _) in tables.executions.items():
+            if name not in executions:
+                called = [tables.tools[tool] for tool in tables.tools_of.get(name, ())]
+                used.update(digest for record in (text, *called) for digest in _DIGEST.findall(record))
         return [digest for digest in tables.contents if digest not in used]
+
+    def weigh_contents(self, places: Sequence[Any]) -> Cleared:
+        """What a sweep would remove."""
+        return Cleared(contents=len(places), bytes=sum(len(_bytes(self._tables.contents[name])) for name in places))
 
     def sweep(self, sweep: str, places: Sequence[Any]) -> Cleared:
         """Remove those of the bodies that were not stored again."""
@@ -200,6 +222,11 @@ class MemoryUpkeep:
             self._tables.drop(self._tables.stored_again, tuple(self._tables.stored_again))
 
     # --- putting in ---
+
+    def place_request(self, request_id: str, execution_id: str) -> None:
+        """Know an earlier request as one of an execution."""
+        if request_id not in self._tables.requests:
+            self._tables.put(self._tables.requests, request_id, execution_id)
 
     def place_journal(self, agent_id: str, first: int, entries: Sequence[JournalEntry]) -> None:
         """The journal of an agent that has none."""

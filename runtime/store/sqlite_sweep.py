@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from pawl.runtime.store.sqlite_rows import Rows
 from pawl.runtime.store.upkeep import Cleared
 
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
+_OF_DIGEST: Final = "SELECT id FROM contents WHERE digest = ?"
 
 
 class Sweep:
@@ -32,27 +33,37 @@ class Sweep:
         self._do("INSERT INTO sweeps (sweep) VALUES (?)", sweep)
         self._rows.forget()  # a body that is remembered would be stored again without a look
 
-    def unused(self) -> Sequence[int]:
+    def unused(
+        self, forgotten: Mapping[str, int] | None = None, executions: Collection[str] = frozenset()
+    ) -> Sequence[int]:
         """The row numbers of bodies that nothing refers to. What looks like a digest is a reference, wherever it is."""
         used = bytearray(self._one("SELECT max(id) FROM contents") + 1)
-        for (row,) in self._rows.execute("SELECT content FROM journal WHERE content IS NOT NULL"):
-            if row < len(used):
+        upto = {self._rows.known_agent(agent_id): position for agent_id, position in (forgotten or {}).items()}
+        for agent, position, row in self._rows.execute(
+            "SELECT agent, position, content FROM journal WHERE content IS NOT NULL"
+        ):
+            if row < len(used) and not (upto and position <= upto.get(agent, 0)):
                 used[row] = 1
-        for table in ("executions", "tools"):
-            for name in self._mentioned(table):
-                found = self._rows.execute(
-                    "SELECT id FROM contents WHERE digest = ?", (bytes.fromhex(name),)
-                ).fetchone()
+        gone = {self._rows.execution(name)[0] for name in executions}
+        for query in ("SELECT id, id, record FROM executions", "SELECT id, execution, record FROM tools"):
+            for name in self._mentioned(query, gone):
+                found = self._rows.execute(_OF_DIGEST, (bytes.fromhex(name),)).fetchone()
                 if found is not None:
                     used[found[0]] = 1
         return array("q", (row for (row,) in self._rows.execute("SELECT id FROM contents") if not used[row]))
 
-    def _mentioned(self, table: str) -> Iterable[str]:
+    def _mentioned(self, query: str, gone: Collection[int]) -> Iterable[str]:
         last = 0
-        while page := self._rows.all(f"SELECT id, record FROM {table} WHERE id > ? ORDER BY id LIMIT 1000", (last,)):
+        while page := self._rows.all(f"{query} WHERE id > ? ORDER BY id LIMIT 1000", (last,)):
             last = page[-1][0]
-            for _, record in page:
-                yield from _DIGEST.findall(record)
+            for _, execution, record in page:
+                if execution not in gone:
+                    yield from _DIGEST.findall(record)
+
+    def weigh_contents(self, places: Sequence[Any]) -> Cleared:
+        """What a sweep would remove."""
+        size = sum(self._one("SELECT length(CAST(body AS BLOB)) FROM contents WHERE id = ?", row) for row in places)
+        return Cleared(contents=len(places), bytes=size)
 
     def sweep(self, sweep: str, places: Sequence[Any]) -> Cleared:
         """Remove those of the bodies that were not stored again."""

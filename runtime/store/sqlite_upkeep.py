@@ -170,31 +170,42 @@ class SqliteUpkeep(Sweep):
 
     # --- clearing out ---
 
-    def forget(self, agent_id: str, upto: int, executions: Sequence[str], requests: Sequence[str]) -> Cleared:
-        """Remove executions with all that is theirs."""
+    def weigh(
+        self, agent_id: str, upto: int, executions: Sequence[str], requests: Sequence[str], whole: bool
+    ) -> Cleared:
+        """What would be removed."""
         agent = self._rows.known_agent(agent_id)
         rows = [self._rows.execution(name)[0] for name in executions]
-        freed = journal = tools = decisions = 0
-        freed += self._one(
-            "SELECT sum(length(CAST(meta AS BLOB))) FROM journal WHERE agent = ? AND position <= ?", agent, upto
-        )
-        journal += self._do("DELETE FROM journal WHERE agent = ? AND position <= ?", agent, upto)
+        journal, freed = self._weight("journal", "meta", "agent = ? AND position <= ?", agent, upto)
+        tools = decisions = 0
+        for row in rows:
+            count, size = self._weight("tools", "record", "execution = ?", row)
+            tools, freed = tools + count, freed + size + self._weight("executions", "record", "id = ?", row)[1]
         for request in requests:
-            freed += self._one("SELECT sum(length(CAST(record AS BLOB))) FROM decisions WHERE request_id = ?", request)
-            decisions += self._do("DELETE FROM decisions WHERE request_id = ?", request)
+            count, size = self._weight("decisions", "record", "request_id = ?", request)
+            decisions, freed = decisions + count, freed + size
+        if whole:
+            freed += self._weight("agents", "record", "id = ?", agent)[1]
+        return Cleared(int(whole), len(rows), journal, tools, decisions, bytes=freed)
+
+    def forget(self, agent_id: str, upto: int, executions: Sequence[str], requests: Sequence[str]) -> Cleared:
+        """Remove executions with all that is theirs."""
+        cleared = self.weigh(agent_id, upto, executions, requests, False)
+        self._do("DELETE FROM journal WHERE agent = ? AND position <= ?", self._rows.known_agent(agent_id), upto)
+        for request in requests:
+            self._do("DELETE FROM decisions WHERE request_id = ?", request)
             self._do("DELETE FROM requests WHERE request_id = ?", request)
-        for row, name in zip(rows, executions, strict=True):
-            freed += self._one("SELECT sum(length(CAST(record AS BLOB))) FROM tools WHERE execution = ?", row)
-            tools += self._do("DELETE FROM tools WHERE execution = ?", row)
+        for name in executions:
+            row = self._rows.execution(name)[0]
+            self._do("DELETE FROM tools WHERE execution = ?", row)
             self._do("DELETE FROM intents WHERE execution_id = ?", name)
-            freed += self._one("SELECT length(CAST(record AS BLOB)) FROM executions WHERE id = ?", row)
             self._do("DELETE FROM executions WHERE id = ?", row)
         self._rows.forget()
-        return Cleared(executions=len(rows), journal=journal, tools=tools, decisions=decisions, bytes=freed)
+        return cleared
 
     def forget_agent(self, agent_id: str) -> Cleared:
         """Remove a root that has no execution any more."""
-        freed = self._one("SELECT length(CAST(record AS BLOB)) FROM agents WHERE agent_id = ?", agent_id)
+        freed = self._weight("agents", "record", "agent_id = ?", agent_id)[1]
         gone = self._do(
             "DELETE FROM agents WHERE agent_id = ? AND NOT EXISTS (SELECT 1 FROM executions WHERE agent = agents.id)",
             agent_id,
@@ -202,7 +213,21 @@ class SqliteUpkeep(Sweep):
         self._rows.forget()
         return Cleared(agents=gone, bytes=freed if gone else 0)
 
+    def _weight(self, table: str, column: str, where: str, *values: Any) -> tuple[int, int]:
+        """Rows, and bytes of a column."""
+        query = f"SELECT count(*), ifnull(sum(length(CAST({column} AS BLOB))), 0) FROM {table} WHERE {where}"
+        count, size = self._rows.execute(query, values).fetchone()
+        return count, size
+
     # --- putting in ---
+
+    def place_request(self, request_id: str, execution_id: str) -> None:
+        """Know an earlier request as one of an execution."""
+        self._do(
+            "INSERT INTO requests VALUES (?, ?) ON CONFLICT DO NOTHING",
+            request_id,
+            self._rows.execution(execution_id)[0],
+        )
 
     def place_journal(self, agent_id: str, first: int, entries: Sequence[JournalEntry]) -> None:
         """The journal of an agent that has none."""

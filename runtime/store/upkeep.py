@@ -5,7 +5,7 @@ Nothing that runs agents uses it. Every row says by public ids what it belongs t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 import attrs
@@ -104,8 +104,20 @@ class Upkeep(Protocol):
     def begin_sweep(self, sweep: str) -> None:
         """From now on the store notes which bodies are stored again. A sweep before this one has ended."""
 
-    def unused(self) -> Sequence[Any]:
-        """The places of bodies that nothing refers to. Asked behind `begin_sweep`, on any later snapshot."""
+    def unused(
+        self, forgotten: Mapping[str, int] | None = None, executions: Collection[str] = frozenset()
+    ) -> Sequence[Any]:
+        """The places of bodies that nothing refers to. Asked behind `begin_sweep`, on any later snapshot. As if the
+        journals of agents were forgotten up to a position, and those executions.
+        """
+
+    def weigh(
+        self, agent_id: str, upto: int, executions: Sequence[str], requests: Sequence[str], whole: bool
+    ) -> Cleared:
+        """What `forget`, and `forget_agent` where it goes whole, would remove."""
+
+    def weigh_contents(self, places: Sequence[Any]) -> Cleared:
+        """What `sweep` would remove."""
 
     def sweep(self, sweep: str, places: Sequence[Any]) -> Cleared:
         """Remove those of the bodies that were not stored again. Nothing when another sweep has begun."""
@@ -114,6 +126,9 @@ class Upkeep(Protocol):
         """Note nothing any more."""
 
     # putting in ---------------------------------------------------------------------------------------------
+
+    def place_request(self, request_id: str, execution_id: str) -> None:
+        """Know an earlier request as one of an execution."""
 
     def place_journal(self, agent_id: str, first: int, entries: Sequence[JournalEntry]) -> None:
         """The journal of an agent that has none, from position `first` on. Raises StoreCorrupt when it has one."""

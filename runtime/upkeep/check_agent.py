@@ -140,6 +140,7 @@ def _begun(reader: Reader, agent: _Agent, name: str, position: int) -> Stretch:
     reader.execution_id = name
     if name in agent.met:
         reader.find("journal-stretch", "it goes on behind those of another execution", "journal", str(position))
+        return Stretch(name, position, again=True)
     agent.met.add(name)
     first = agent.unmet.pop(name, None)
     if first not in (None, 0, position):
@@ -168,7 +169,7 @@ def _entry(reader: Reader, stretch: Stretch, stored: Stored) -> None:
 
 
 def _close(tx: Transaction, reader: Reader, agent: _Agent, stretch: Stretch | None) -> None:
-    if stretch is None:
+    if stretch is None or stretch.again:
         return
     name = stretch.execution_id
     reader.execution_id = name
@@ -179,4 +180,4 @@ def _close(tx: Transaction, reader: Reader, agent: _Agent, stretch: Stretch | No
         except PawlError:
             return  # it was told of before
     if record is not None:
-        check_execution(tx, reader, record, agent.awaiting.get(name), stretch, agent.head)
+        check_execution(tx, reader, record, agent.awaiting.get(name), stretch)

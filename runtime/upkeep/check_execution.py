@@ -27,16 +27,14 @@ _AWAITED: Final = {"suspended": ("approval",), "active": ("resolution",)}
 _WITH_ERROR: Final = frozenset({"failed", "blocked", "rejected"})
 
 
-def check_execution(
-    tx: Transaction, reader: Reader, record: ExecutionRecord, awaiting: Any, stretch: Stretch, head: int
-) -> None:
-    """Look over an execution and what belongs to it. `stretch` is its journal, `head` where its agent's stands."""
+def check_execution(tx: Transaction, reader: Reader, record: ExecutionRecord, awaiting: Any, stretch: Stretch) -> None:
+    """Look over an execution and what belongs to it. `stretch` is its journal."""
     rows = check_tools(tx, reader, record, stretch)
     _status(reader, record, awaiting)
     _journal(reader, record, stretch)
     _end(reader, record, stretch)
     _bodies(tx, reader, record)
-    _manifest(tx, reader, record, head)
+    _manifest(tx, reader, record, stretch.last)
     check_approvals(tx, reader, record, stretch, rows)
     if awaiting == "resolution" and record.llm_call_id is None:
         lost = any(row.status == "pending" for row in rows)
@@ -127,7 +125,7 @@ def _bodies(tx: Transaction, reader: Reader, record: ExecutionRecord) -> None:
         reader.hold(isinstance(context, dict), "body", "its context is no JSON object", *_row(record))
 
 
-def _manifest(tx: Transaction, reader: Reader, record: ExecutionRecord, head: int) -> None:
+def _manifest(tx: Transaction, reader: Reader, record: ExecutionRecord, last_record: int) -> None:
     manifest = record.manifest
     if manifest is None:
         return
@@ -136,8 +134,8 @@ def _manifest(tx: Transaction, reader: Reader, record: ExecutionRecord, head: in
         if not last < first <= end <= manifest.position:
             reader.find("manifest", f"it leaves out {first} to {end}, behind {last}", *_row(record))
         last = end
-    reader.hold(manifest.position <= head, "manifest", f"it is of position {manifest.position}, the journal ends at "
-                f"{head}", *_row(record))  # fmt: skip
+    what = f"it is of position {manifest.position}, the journal of the run ends at {last_record}"
+    reader.hold(manifest.position <= last_record, "manifest", what, *_row(record))
     if all(tx.upkeep.has_content(digest) for digest in manifest.extra):
         try:
             restored(manifest, (), tx.contents.get)

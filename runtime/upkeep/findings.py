@@ -8,6 +8,7 @@ import attrs
 
 RULES: Final = {
     "file": "the file, or an index of it, is damaged",
+    "schema": "the tables are those of another version of Pawl",
     "unreadable": "rows of a table cannot be read",
     "undecodable": "a record is not what the strict codec writes",
     "column": "a column beside a record says something else than the record",

@@ -22,6 +22,8 @@ class Stretch:
     execution_id: str
     first: int
     last: int = 0
+    again: bool = False
+    """Some of its records were met before, elsewhere."""
     whole: bool = True
     records: int = 0
     begins_with: JournalKind | None = None

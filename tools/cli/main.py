@@ -24,6 +24,7 @@ ROOMS = (
     "pawl.tools.cli.demo",
     "pawl.tools.cli.runs",
     "pawl.tools.cli.answers",
+    "pawl.tools.cli.upkeep",
     "pawl.tools.cli.scenarios",
     "pawl.tools.cli.bench",
 )
@@ -46,6 +47,7 @@ Run agents:
   pawl ls --open            what has not ended
   pawl show x6df04          one run: what happened, what it waits for, what to do
   pawl approve x6df04       from any process, without the agent's code
+  pawl fsck                 is everything on disk as it must be?
 
 \b
 Folders come from pyproject.toml when they are not given:

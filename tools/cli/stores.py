@@ -30,6 +30,15 @@ def opened(url: str, create: bool = False) -> Iterator[Store]:
         store.close()
 
 
+def looked_at(url: str) -> Path:
+    """The file of a store that is only to be looked at. Raises Misuse when there is none."""
+    store = store_at(url)
+    _must_exist(store, url)
+    if store.info.adapter != "sqlite":
+        raise Misuse(f"{url} is no file that could be looked at")
+    return Path(store.info.place)
+
+
 def option(url: str) -> str:
     """How a suggested command names the store: not at all where it is found without."""
     return "" if url == os.environ.get("PAWL_DB", DEFAULT_DB) else f" --db {shlex.quote(url)}"
