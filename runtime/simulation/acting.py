@@ -94,7 +94,7 @@ class Actor:
         self._stage = stage
         self.calls: list[Call] = []
         self._held: dict[str, list[str]] = {}
-        self._asked: dict[int, int] = {}
+        self._asked: dict[int, tuple[str, int]] = {}
 
     def act(self, step: Step, *, repeated: bool = False) -> None:
         """Act one step, and let the world come to rest.
@@ -212,16 +212,16 @@ class Actor:
         return Call(step, process.begin(work), step.process or "p1", run, repeated)
 
     async def _answer(self, process: Process, execution_id: str, step: Decide | Cancel | Resolve) -> None:
+        """An answer is to the question that stands when it is given first: repeated, it must not answer another."""
         match step:
             case Cancel():
                 await process.runtime.cancel(execution_id)
             case Decide():
                 items = {name: _decision(name, verdict) for name, verdict in step.items.items()}
-                request = self._request(execution_id, step)
+                request, _ = self._asked.setdefault(id(step), (self._request(execution_id, step), 0))
                 await process.runtime.decide(request, approve=step.approve, message=step.message, items=items or None)
             case Resolve():
-                # The answer is to the question that stands now: repeated, it must not answer another one.
-                revision = self._asked.setdefault(id(step), self._stage.world.record(execution_id).revision)
+                _, revision = self._asked.setdefault(id(step), ("", self._stage.world.record(execution_id).revision))
                 await process.runtime.resolve(
                     execution_id, step.subject, step.outcome, result=_result(step), error=step.error, revision=revision
                 )

@@ -92,9 +92,11 @@ class Stage:
     # processes ----------------------------------------------------------------------------------------------
 
     def process(self, name: str | None) -> Process:
-        """A process by its name; the first without one. Raises CallLost when it is gone."""
+        """A process by its name; the first without one. Raises CallLost when it is gone, RuntimeClosed."""
         process = self.processes[name or FIRST]
-        if not process.alive and not process.closed:
+        if process.closed:
+            raise RuntimeClosed(f"process {name or FIRST} was closed; `reopen` it first")
+        if not process.alive:
             raise CallLost(f"process {name or FIRST} is gone; `reopen` it first")
         return process
 
@@ -159,6 +161,12 @@ class Stage:
             if not process.alive and process not in self._ended:
                 self._ended.append(process)
                 self.lost.append(name)
+
+    @property
+    def ready(self) -> str | None:
+        """The name of a process that a client can speak to, None where it is the first or there is none."""
+        names = [name for name, one in self.processes.items() if one.alive and not one.paused and not one.closed]
+        return next((name for name in names if name != FIRST), None) if FIRST not in names else None
 
     @property
     def backing_off(self) -> bool:

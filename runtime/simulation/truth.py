@@ -19,7 +19,7 @@ def answer_of(stage: Stage, run: Run, subject: str) -> Resolve:
     tools = stage.definitions[stage.logical[run.agent]].tools
     if outcome == "succeeded" and one.tool in tools and tools[one.tool].raises is not None:
         outcome, result, error = "failed", None, tools[one.tool].raises  # whether or not it had come to that
-    return Resolve(run=run.name, subject=subject, outcome=outcome, result=result, error=error)
+    return Resolve(run=run.name, subject=subject, outcome=outcome, result=result, error=error, process=stage.ready)
 
 
 def ran(stage: Stage, run: Run, subject: str) -> bool:
