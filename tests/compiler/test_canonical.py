@@ -31,6 +31,7 @@ def test_a_hash_is_sha_256_in_hex() -> None:
         [("open: {}", "open: {doc: Wide., label: Open}"), ("push: {}", "push: {doc: By hand.}")],
         [("machine: door\n", "machine: door\ndoc: A door.\n"), ("to: open}", "to: open, doc: Easy.}")],
         [("unhandled:", "checks: {W15: off}\nunhandled:")],
+        [("unhandled:", "migrations: [{from: 123456789abc, version: 7, compatible: true}]\nunhandled:")],
     ],
 )
 def test_how_a_spec_was_typed_does_not_change_its_hash(changes: list[tuple[str, str]]) -> None:

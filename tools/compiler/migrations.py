@@ -127,14 +127,17 @@ def _astray(chain: list[_Step], kinds: dict[str, Kind], scope: Scope) -> Iterato
     item = chain[0].item
     for waits, moves in ((False, item.states), (True, item.waits)):
         for move in moves.values():
+            if chain[0].moves[move.name.text] is not move:
+                continue  # it is told that there are two
             end, said = _end(chain, move.name.text)
             if said is not None:
                 yield move.value.at, said
             elif end in kinds and waits is not (kinds[end] is Kind.WAIT):
                 yield move.value.at, _unlike(move.value, end, waits)
             elif end is not None and len(chain) > 1 and end not in kinds and end not in scope.used:
-                said = f"{quoted(move.value.text)} leads to {quoted(end)}, and there is no such state"
-                yield move.value.at, f"{said}; name it in the item of {quoted(chain[-1].item.source.text)}"
+                before = "" if end == move.value.text else f"{quoted(move.value.text)} leads to "
+                said = f"{before}{quoted(end)} is no state here"
+                yield move.value.at, f"{said}; lead it on in the item of {quoted(chain[-1].item.source.text)}"
 
 
 def _unlike(value: Name, end: str, waits: bool) -> str:

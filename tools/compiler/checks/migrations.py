@@ -19,7 +19,5 @@ def impossible(subject: Subject) -> Found:
         for other in (each for each in seen if same_hash(each.source.text, item.source.text)):
             where = line_of(other.source.at, item.source.at)
             yield item.source.at, f"{name} is the version of another item ({where}); make them one"
-        if item.target is not None and same_hash(item.target.text, own):
-            yield item.target.at, f"{quoted(item.target.text)} is this very version; leave `to` out"
         seen.append(item)
     yield from follow(subject.scope, subject.model.states).problems
