@@ -202,3 +202,16 @@ def test_a_run_that_is_over_a_limit_is_not_seen_by_the_next_one() -> None:
         )
         assert isinstance(process.do(process.runtime.run(agent, "again")), Completed)
         assert [message.text for message in world.witness.requests[-1].messages] == ["again"]
+
+
+def test_an_answer_of_the_wrong_type_is_not_corrected_over_the_limit() -> None:
+    agent = Agent(
+        name="a",
+        model=scripted(["no number", "7"], record=False),
+        output_type=int,
+        limits=UsageLimits(model_calls=1),
+    )
+    with World(agent) as world:
+        process = world.open()
+        end = process.do(process.runtime.run(agent, "go"))
+        expect_over(end, "model_calls: 1 used of 1, and the run needs another model call")
