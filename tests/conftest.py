@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
+
+# Before anything imports them: failures inside the conformance suite say what was compared.
+for _module in ("conformance", "conformance_base", "conformance_executions", "conformance_repositories", "samples"):
+    pytest.register_assert_rewrite(f"pawl.runtime.simulation.{_module}")
+
+hypothesis.settings.register_profile("pawl", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("pawl")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
