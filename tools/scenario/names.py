@@ -46,8 +46,9 @@ class _Names:
         scenario = self._scenario
         for step in scenario.steps:
             self._step(step)
-        for key in scenario.model:
-            self._known("a definition or a logical agent", key, (*scenario.agents, *self._logical), scenario.at)
+        for key, answers in scenario.model.items():
+            at = answers[0].at if answers else scenario.at
+            self._known("a definition or a logical agent", key, (*scenario.agents, *self._logical), at)
         for fault in scenario.faults:
             self._fault(fault.at, fault.place)
             if fault.run is not None:
@@ -107,8 +108,8 @@ class _Names:
 
     def _expected(self, expected: Expected) -> None:
         agents = (*self._scenario.agents, *self._logical)
-        for run in expected.runs:
-            self._known("a run", run, self._runs, expected.at)
+        for run, wanted in expected.runs.items():
+            self._known("a run", run, self._runs, wanted.at)
         for tool in expected.effects or ():
             self._known("a tool", tool, self._tools(), expected.at)
         for name in (*(expected.model_calls or ()), *expected.model_input):

@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 
 import attrs
 
+from pawl.runtime.records.events import EventKind
 from pawl.runtime.simulation.scenario import (
     REFUSALS,
     AgentDef,
@@ -18,7 +19,7 @@ from pawl.runtime.simulation.scenario import (
     Expected,
     FaultDef,
     FilterDef,
-    InputExpected,
+    ListenerDef,
     Probed,
     RunExpected,
     Scenario,
@@ -27,7 +28,7 @@ from pawl.runtime.simulation.scenario import (
     WantedError,
 )
 from pawl.runtime.simulation.steps import SINGLE, STEPS, Change, Decide, Expect, Fails, Start, Verdict
-from pawl.tools.compiler.findings import listed, quoted
+from pawl.tools.compiler.findings import listed, quoted, suggest
 from pawl.tools.compiler.nodes import Mapping, Node, Scalar, Sequence
 from pawl.tools.scenario.reader import INVALID, Hook, Reader, hint_of, keys_of, named, place_of
 
@@ -73,8 +74,8 @@ def _tool(reader: Reader, node: Node) -> Any:
             for key, value in node.entries
         ]
         node = Mapping(tuple(entries), node.at)
-    made = reader.record(ToolDef, node)
-    if isinstance(made, ToolDef):
+    made, sound = _record(reader, ToolDef, node)
+    if sound:
         _check_tool(reader, node, made)
     return made
 
@@ -100,10 +101,12 @@ TYPES: Final = ("string", "integer", "number", "boolean", "array", "object", "an
 
 
 def _filter(reader: Reader, node: Node) -> Any:
-    made = reader.record(FilterDef, node)
-    if isinstance(made, FilterDef) and sum(part is not None for part in attrs.astuple(made, recurse=False)) != 1:
+    made, sound = _record(reader, FilterDef, node)
+    if sound and sum(part is not None for part in attrs.astuple(made, recurse=False)) != 1:
         return reader.wrong(
-            "Y14", node.at, "a filter is one of {block: word}, {replace: {from: a, to: b}}, {raises: words}"
+            "Y14",
+            node.at,
+            "a filter does one thing; write {block: word}, {replace: {from: a, to: b}} or {raises: words}",
         )
     return made
 
@@ -112,9 +115,20 @@ def _agent(reader: Reader, node: Node) -> Any:
     return reader.record(AgentDef, Mapping((), node.at) if _is_nothing(node) else node)
 
 
+def _listener(reader: Reader, node: Node) -> Any:
+    made, sound = _record(reader, ListenerDef, node)
+    if sound and made.raises_on not in _EVENTS:
+        advice = suggest(made.raises_on, _EVENTS, f"it is one of {listed(_EVENTS, 20)}")
+        return reader.wrong("Y14", node.at, f"no listener is told of {quoted(made.raises_on)}; {advice}")
+    return made
+
+
+_EVENTS: Final = (*map(str, EventKind), "handoff", "parked")
+
+
 def _answer(reader: Reader, node: Node) -> Any:
-    made = reader.record(Answer, node)
-    if not isinstance(made, Answer):
+    made, sound = _record(reader, Answer, node)
+    if not sound:
         return made
     kinds = {
         "text or calls": made.text is not None or bool(made.calls),
@@ -125,10 +139,10 @@ def _answer(reader: Reader, node: Node) -> Any:
     }
     said = [kind for kind, there in kinds.items() if there]
     if len(said) != 1:
-        what = f"both {' and '.join(said)}" if said else "none of them"
-        return reader.wrong("Y14", node.at, f"an answer is one of {', '.join(kinds)}, and this is {what}")
+        what = f"{' and '.join(said)} at once" if said else "nothing"
+        return reader.wrong("Y14", node.at, f"this answer is {what}; write one of {', '.join(kinds)}")
     if made.chunks and "".join(made.chunks) != (made.text or ""):
-        return reader.wrong("Y14", node.at, "the chunks together are not the text; they must be")
+        return reader.wrong("Y14", node.at, "the chunks together are not the text; write the text in pieces")
     if made.responsibility is not None and made.handoff is None:
         return reader.wrong("Y14", node.at, "`responsibility` belongs to a `handoff`; add it, or remove the key")
     return made
@@ -144,7 +158,9 @@ def _do(reader: Reader, node: Node) -> Any:
     if not isinstance(node, Mapping):
         return _with(reader.choice(_PLAIN, node), Do)
     if len(node.entries) != 1:
-        return reader.wrong("Y13", node.at, "one of {refuse: …}, {unavailable: n}, {unreadable: n} belongs here")
+        return reader.wrong(
+            "Y13", node.at, "a fault does one thing; write {refuse: …}, {unavailable: n} or {unreadable: n}"
+        )
     key, value = node.entries[0]
     if key.text == "refuse":
         return _with(reader.choice(REFUSALS, value), lambda word: Do("refuse", 0, word))
@@ -159,8 +175,8 @@ _AT: Final = re.compile(r"([a-z_]+|tool:[A-Za-z0-9_-]+)#([1-9]\d{0,5})")
 
 
 def _fault(reader: Reader, node: Node) -> Any:
-    made = reader.record(FaultDef, node)
-    if not isinstance(made, FaultDef):
+    made, sound = _record(reader, FaultDef, node)
+    if not sound:
         return made
     if _AT.fullmatch(made.at) is None:
         return reader.wrong("Y14", node.at, f"{quoted(made.at)} is no place; write BARRIER#n, tool:NAME#n or model#n")
@@ -180,7 +196,7 @@ def read_step(reader: Reader, node: Node) -> Any:
     """One step: a mapping of one key."""
     if not isinstance(node, Mapping) or len(node.entries) != 1:
         return reader.wrong(
-            "Y13", node.at, f"a step is one key with its value, such as `advance: 10s`, not a {named(node)}"
+            "Y13", node.at, f"a step is one key with its value, not a {named(node)}; write `advance: 10s`, say"
         )
     key, value = node.entries[0]
     cls = STEPS.get(key.text)
@@ -199,8 +215,8 @@ def read_step(reader: Reader, node: Node) -> Any:
         return _with(reader.read(hint_of(cls, field.name), value), lambda found: cls(**{field.name: found}, **more))
     if _is_nothing(value):
         value = Mapping((), value.at)
-    made = reader.record(cls, value, **more)
-    return _checked(reader, value, made)
+    made, sound = _record(reader, cls, value, **more)
+    return _checked(reader, value, made) if sound else made
 
 
 def _checked(reader: Reader, node: Node, made: Any) -> Any:
@@ -251,7 +267,9 @@ def _verdict(reader: Reader, node: Node) -> Any:
     if not isinstance(node, Mapping):
         return _with(reader.choice(("approve", "reject"), node), Verdict)
     if len(node.entries) != 1:
-        return reader.wrong("Y13", node.at, "an item is approve, reject, {reject: words} or {edit: {…}}")
+        return reader.wrong(
+            "Y13", node.at, "an item has one answer; write approve, reject, {reject: words} or {edit: {…}}"
+        )
     key, value = node.entries[0]
     if key.text == "reject":
         return _with(reader.text(value), lambda text: Verdict("reject", text))
@@ -298,15 +316,12 @@ def _expected(reader: Reader, node: Node) -> Any:
     return made
 
 
-def _input(reader: Reader, node: Node) -> Any:
-    return reader.record(InputExpected, node)
-
-
 HOOKS: Final[dict[type, Hook]] = {
     Approve: _approve,
     Probed: _probed,
     ToolDef: _tool,
     FilterDef: _filter,
+    ListenerDef: _listener,
     AgentDef: _agent,
     Answer: _answer,
     Do: _do,
@@ -316,6 +331,13 @@ HOOKS: Final[dict[type, Hook]] = {
     WantedError: _error,
     Expected: _expected,
 }
+
+
+def _record(reader: Reader, cls: type[Any], node: Node, **more: Any) -> tuple[Any, bool]:
+    """An object of `cls`, and whether nothing in it was refused, so that it is worth a look as a whole."""
+    before = len(reader.findings)
+    made = reader.record(cls, node, **more)
+    return made, isinstance(made, cls) and len(reader.findings) == before
 
 
 def _only(reader: Reader, node: Mapping, key: str) -> Any:
