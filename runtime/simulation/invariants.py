@@ -115,12 +115,13 @@ class Invariants:
 
     def _check_agent(self, tx: Transaction, agent_id: str, position: int) -> None:
         journal: list[JournalRecord] = []
-        while page := tx.journal.read(agent_id, len(journal), _PAGE):
+        while page := tx.journal.read(agent_id, journal[-1].position if journal else 0, _PAGE):
             journal += page
         places = [record.position for record in journal]
-        _hold(
-            "I15", places == list(range(1, position + 1)), f"the journal of {agent_id} is {places}, not 1 to {position}"
-        )
+        begins = tx.executions.get(journal[0].execution_id) if journal else None
+        first = begins.first_position if begins is not None else 1  # where it was cleared out, what is left begins later
+        whole = places == list(range(first, position + 1))
+        _hold("I15", whole, f"the journal of {agent_id} is {places}, not {first} to {position}")
         said = messages(tx.journal.transcript(agent_id))
         _hold("I17", valid_for_a_provider(said) is None, f"the transcript of {agent_id}: {valid_for_a_provider(said)}")
         open_ones = 0

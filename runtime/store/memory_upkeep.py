@@ -52,6 +52,11 @@ class MemoryUpkeep:
             return Stored(request, _bytes(text), columns, key)
         return Stored(key, _bytes(text), columns, key)
 
+    def agent(self, agent_id: str) -> Stored | None:
+        """One row of the agents."""
+        text = self._tables.agents.get(agent_id)
+        return None if text is None else self._row("agents", agent_id, text)
+
     def executions(self, agent_id: str, after: Any = None, limit: int = 500) -> Sequence[Stored]:
         """The executions of an agent."""
         mine = ((self._age(name), name) for _, name in self._tables.starts_of(agent_id))

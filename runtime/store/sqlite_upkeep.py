@@ -113,6 +113,12 @@ class SqliteUpkeep(Sweep):
             for place, name, body, *columns in found
         ]
 
+    def agent(self, agent_id: str) -> Stored | None:
+        """One row of the agents."""
+        query = "SELECT id, CAST(record AS BLOB), owner FROM agents WHERE agent_id = ?"
+        found = self._rows.execute(query, (agent_id,)).fetchone()
+        return None if found is None else Stored(agent_id, found[1] or b"", {"owner": found[2]}, found[0])
+
     def executions(self, agent_id: str, after: Any = None, limit: int = 500) -> Sequence[Stored]:
         """The executions of an agent."""
         values = (self._rows.known_agent(agent_id), *(after or (-1e300, "")), limit)

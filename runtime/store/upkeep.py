@@ -68,6 +68,9 @@ class Upkeep(Protocol):
     def rows(self, table: Table, after: Any = None, limit: int = 500) -> Sequence[Stored]:
         """Rows behind the place `after`, in order of place."""
 
+    def agent(self, agent_id: str) -> Stored | None:
+        """One row of the agents, None when it is not there."""
+
     def executions(self, agent_id: str, after: Any = None, limit: int = 500) -> Sequence[Stored]:
         """The executions of an agent."""
 

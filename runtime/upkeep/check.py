@@ -63,10 +63,13 @@ class _Look:
                 return
             after = page[-1].place
             for stored in page:
-                yield from self._report("agents", partial(self._agent, stored))
+                yield from self._report("agents", partial(self._agent, stored.key))
 
-    def _agent(self, stored: Stored, tx: Transaction) -> list[Finding]:
-        reader = Reader(stored.key)
+    def _agent(self, agent_id: str, tx: Transaction) -> list[Finding]:
+        reader = Reader(agent_id)
+        stored = tx.upkeep.agent(agent_id)
+        if stored is None:  # it was removed since it was listed
+            return []
         root = reader.decode(stored, AgentRoot, "agents")
         if root is not None:
             reader.same("agents", stored.key, "agent_id", stored.key, root.agent_id)

@@ -70,22 +70,30 @@ def agent(name: str, *script: Any, **options: Any) -> Agent:
 
 
 WORK = calls(call("look", city="Ulm"), call("look", city="Bonn"), usage=Usage(30, 12))
-AGENTS = (
-    agent("done", WORK, "all \u2028 done", instructions="Be kind.", before_llm=[greeting]),
-    agent("waits", calls(call("pay", cents=5, to="Ann"), call("pay", cents=7, to="Bob"), call("look", city="Rome"))),
-    agent("edited", calls(call("unlock", door="A", code="1234")), "opened", calls(call("pay", cents=1, to="Cy")), "x"),
-    agent("lost", call("charge", cents=9), "charged"),
-    agent("failed", ModelError("no such model"), "fine", "fine again"),
-    agent("cancelled", hang()),
-    agent("rejected", calls(call("pay", cents=5, to="Eve"), call("look", city="Oslo")), "never"),
-    agent("begun", hang()),
-    agent("reset", "one", "two", "three"),
-)
+
+
+def agents() -> tuple[Agent, ...]:
+    """New ones: a script remembers its attempts."""
+    return (
+        agent("done", WORK, "all \u2028 done", instructions="Be kind.", before_llm=[greeting]),
+        agent(
+            "waits", calls(call("pay", cents=5, to="Ann"), call("pay", cents=7, to="Bob"), call("look", city="Rome"))
+        ),
+        agent(
+            "edited", calls(call("unlock", door="A", code="1234")), "opened", calls(call("pay", cents=1, to="Cy")), "x"
+        ),
+        agent("lost", call("charge", cents=9), "charged"),
+        agent("failed", ModelError("no such model"), "fine", "fine again"),
+        agent("cancelled", hang()),
+        agent("rejected", calls(call("pay", cents=5, to="Eve"), call("look", city="Oslo")), "never"),
+        agent("begun", hang()),
+        agent("reset", "one", "two", "three"),
+    )
 
 
 def settled(world: World, process: Process) -> None:
     """All of it."""
-    by_name = {each.name: each for each in AGENTS}
+    by_name = {each.name: each for each in world.agents}
 
     def run(name: str, text: str, **options: Any) -> Any:
         return process.do(process.runtime.run(by_name[name], text, **options))
@@ -129,9 +137,9 @@ def _edit(process: Process, rest: Any) -> None:
 @contextmanager
 def town(store: Store | None = None) -> Iterator[World]:
     """A world that has come to rest, with a process that died in a tool."""
-    with World(*AGENTS, store=store, faults=[Fault("tool:charge#1", "crash_during_effect")]) as world:
+    with World(*agents(), store=store, faults=[Fault("tool:charge#1", "crash_during_effect")]) as world:
         first = world.open()
-        first.begin(first.runtime.run(AGENTS[3], "charge"))
+        first.begin(first.runtime.run(world.agents[3], "charge"))
         world.settle()
         process = world.open()
         settled(world, process)
