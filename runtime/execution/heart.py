@@ -269,12 +269,6 @@ class _Work:
         self.effects.append(ArmTimer(name, effect.state, effect.event, effect.seconds))
 
     def disarm(self, name: str | None, effect: Disarm) -> None:
-        """A timer that was armed by this same decision needs no clock: a state that was left at once."""
-        for place in range(len(self.effects) - 1, -1, -1):
-            armed = self.effects[place]
-            if type(armed) is ArmTimer and armed.child == name and armed.state == effect.state:
-                del self.effects[place]
-                return
         self.effects.append(DisarmTimer(name, effect.state))
 
     def spawn(self, _: str | None, effect: Spawn) -> None:
