@@ -35,7 +35,7 @@ def concurrent_time_ratio(runs: int = RUNS, tries: int = 3) -> Figure:
     pairs = measured(runs, tries)
     ratio = min(pair.seconds for pair in pairs) / min(pair.bare_seconds for pair in pairs)
     note = "Python's one running thread: the loop and the store's thread take turns; a fifth is the garbage collector's"
-    return Figure("concurrent_time_ratio", ratio, 8.0, "times", note=note)
+    return Figure("concurrent_time_ratio", ratio, 6.0, "times", note=note)
 
 
 def concurrent_memory_ratio(runs: int = RUNS, tries: int = 3) -> Figure:
