@@ -58,7 +58,7 @@ def _pending(tx: Transaction, reader: Reader, record: ExecutionRecord, rows: Seq
         row = calls.get(item.tool_invocation_id)
         if row is None or (row.tool_call_id, row.tool) != (item.tool_call_id, item.tool):
             reader.find("request", f"it asks about {item.tool_call_id}, of which there is no such row", *place)
-        elif item.tool_call_id not in edited and bound(row) != item.digest:
+        elif item.tool_call_id not in edited and (bound(row), row.shown) != (item.digest, item.arguments):
             what = f"the arguments of {item.tool_call_id} are not those that it asks about"
             reader.find("request", what, "tools", item.tool_invocation_id)
     asked = {item.tool_call_id for item in request.items}

@@ -342,7 +342,6 @@ def worker(path: Path, name: str) -> subprocess.Popen[str]:
 def test_workers_go_on_while_everything_old_is_removed_under_them(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     processes = [worker(path, name) for name in ("a", "b")]
-    told: list[int] = []
     try:
         for process in processes:
             assert process.stdout is not None
@@ -350,19 +349,15 @@ def test_workers_go_on_while_everything_old_is_removed_under_them(tmp_path: Path
         store = SqliteStore(path, busy_timeout=60)
         store.open()
         gone = Cleared()
-        for _ in range(10):
+        while gone.executions < 100 or gone.contents < 30:
             # An agent that was just opened for its first run is not idle.
             gone += collect(store, time.time() - 0.3, idle=True, pause=lambda _: None).cleared
             assert [str(finding) for finding in check_store(store)] == []
             for process in processes:
-                assert process.poll() is None, "a worker met something that was removed under it"
                 assert process.stdout is not None
-                told.append(int(process.stdout.readline()))
-        assert gone.executions > 10
-        assert gone.contents > 0
+                assert process.stdout.readline(), "a worker met something that was removed under it"
     finally:
         for process in processes:
             process.kill()
             process.communicate()
-    assert max(told) > 5
     store.close()
