@@ -89,8 +89,8 @@ class Player:
         if scenario.expect is not None:
             check(self.stage, scenario.expect)
         for key, count in self.stage.script.left_over.items():
-            what = f"{count} answer{'s' if count > 1 else ''}"
-            raise StepFailed(f"{what} of model {key!r} were never asked for", scenario.at)
+            what = f"{count} answers of model {key!r} were" if count > 1 else f"1 answer of model {key!r} was"
+            raise StepFailed(f"{what} never asked for", scenario.at)
         self.stage.world.invariants.check()
 
     def steps(self) -> None:

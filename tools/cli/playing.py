@@ -90,15 +90,14 @@ def stores(word: str) -> Iterator[MakeStore]:
     if word in ("memory", "memory://"):
         yield lambda: MemoryStore(inline=True)
         return
-    made = 0
+    made, path = 0, None if word == "sqlite" else _named(word)
     with TemporaryDirectory(prefix="pawl-scenario-", dir=_in_memory(), ignore_cleanup_errors=True) as folder:
 
         def in_file() -> Store:
             nonlocal made
             made += 1
-            if word == "sqlite":
+            if path is None:
                 return SqliteStore(Path(folder) / f"{made}.db", "NORMAL", inline=True)
-            path = _named(word)
             return SqliteStore(path if made == 1 else path.with_stem(f"{path.stem}-{made}"), inline=True)
 
         yield in_file

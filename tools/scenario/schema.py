@@ -27,7 +27,7 @@ from pawl.runtime.simulation.scenario import (
     Wanted,
     WantedError,
 )
-from pawl.runtime.simulation.steps import SINGLE, STEPS, Change, Decide, Expect, Fails, Start, Verdict
+from pawl.runtime.simulation.steps import SINGLE, STEPS, Change, Decide, Expect, Fails, Verdict
 from pawl.tools.compiler.findings import listed, quoted, suggest
 from pawl.tools.compiler.nodes import Mapping, Node, Scalar, Sequence
 from pawl.tools.scenario.reader import INVALID, Hook, Reader, hint_of, keys_of, named, place_of
@@ -224,9 +224,6 @@ def _checked(reader: Reader, node: Node, made: Any) -> Any:
         return reader.wrong(
             "Y14", node.at, "`decide` needs `approve` for the whole request, or `items` for some; write one"
         )
-    context = made.durable_context if isinstance(made, Start) else None
-    if context is not None and not isinstance(context, dict):
-        return reader.wrong("Y14", node.at, "`durable_context` is a mapping; write {name: value}")
     return made
 
 

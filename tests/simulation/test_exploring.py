@@ -1,0 +1,128 @@
+"""Exploring finds what a runtime does not make up for, and shows it as a scenario that anybody can run."""
+
+from __future__ import annotations
+
+import pytest
+
+from pawl import InvalidArguments
+from pawl.runtime.barriers.answers import Found, Reading
+from pawl.runtime.barriers.tool_outcome import ToolCommit
+from pawl.runtime.records.tools import ToolRow
+from pawl.runtime.simulation.exploring import Explored, explore
+from pawl.runtime.simulation.faults import Fault
+from pawl.runtime.simulation.playing import play
+from pawl.runtime.simulation.running import explore_scenario, scenarios_of
+from pawl.runtime.simulation.spelling import scenario_text
+
+TEXT = """
+scenario: 1
+name: a payment
+agents:
+  clerk: {tools: {add: {returns: 3}, pay: {approval: ask, recovery: replay, returns: paid}}}
+model:
+  clerk: [{calls: [{id: c1, tool: add}, {id: c2, tool: pay}]}, {text: done}]
+steps:
+  - start: {agent: clerk, input: go, as: r1}
+  - expect: {r1: {outcome: suspended}}
+  - decide: {run: r1, approve: true}
+expect:
+  r1: {outcome: completed}
+"""
+
+
+def explored(text: str = TEXT, **options: bool) -> Explored:
+    (scenario,) = scenarios_of(text)
+    return explore(scenario, **options)
+
+
+def test_every_place_is_tried_with_everything_that_can_go_wrong_there() -> None:
+    tried: list[Fault] = []
+
+    def noted(disturbances: list[tuple[Fault, ...]]) -> list[tuple[Fault, ...]]:
+        tried.extend(fault for (fault,) in disturbances)
+        return []
+
+    explore_scenario(TEXT, sample=noted)
+
+    places = {fault.at.split("/")[0] for fault in tried}
+    assert places == {
+        *("admission", "provider_dispatch", "suspension", "approval", "tool_dispatch", "tool_outcome", "outcome"),
+        *("tool:add", "tool:pay", "model"),
+    }
+    at_outcome = [fault.do for fault in tried if fault.at.startswith("outcome/")]
+    assert at_outcome == [
+        *("crash_before_commit", "crash_after_commit", "lose_reply_committed", "lose_reply_rolled_back", "unavailable"),
+    ]
+    at_body = [fault.do for fault in tried if fault.at.startswith("tool:pay/")]
+    assert at_body == ["crash_before_effect", "crash_during_effect", "crash_after_effect"]
+
+
+def test_a_sound_runtime_makes_up_for_all_of_it() -> None:
+    found = explored()
+
+    assert (found.ok, found.tried, found.failures) == (True, 57, ())
+
+
+def test_a_runtime_that_repeats_what_may_not_be_repeated_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ToolRow, "repeatable", property(lambda row: True))
+    found = explored()
+
+    assert not found.ok
+    (failure,) = [one for one in found.failures if one.fault == "crash_after_effect at tool:add/r1/c1#1"]
+    assert "I14: add (c1) was entered 2 times" in failure.what
+
+
+def test_a_runtime_that_writes_again_what_has_landed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ToolCommit, "read_back", lambda self, tx: Reading(Found.CONFLICT))
+    found = explored()
+
+    assert {one.fault for one in found.failures} == {
+        f"{do} at tool_outcome/r1/{call}#1"
+        for do in ("lose_reply_committed", "lose_reply_rolled_back")
+        for call in ("c1", "c2")
+    }
+    with pytest.raises(AssertionError, match="a payment, with lose_reply_committed at tool_outcome"):
+        found.check()
+
+
+def test_a_failure_is_a_scenario_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ToolCommit, "read_back", lambda self, tx: Reading(Found.CONFLICT))
+    failure = explored().failures[0]
+    (shown,) = scenarios_of(scenario_text(failure.scenario))
+
+    assert [(fault.at, fault.do.kind) for fault in shown.faults] == [("tool_outcome#1", "lose_reply_committed")]
+    assert not play(shown).ok
+    monkeypatch.undo()
+    assert play(shown).failure is None
+
+
+def test_the_scenarios_own_faults_strike_where_they_did_whatever_else_goes_wrong() -> None:
+    text = TEXT.replace("steps:", 'faults: [{at: "tool_outcome#1", do: crash_before_commit}]\nsteps:').replace(
+        "expect:\n  r1: {outcome: completed}", "  - resolve: {run: r1, subject: c1, outcome: succeeded, result: 3}"
+    )
+
+    assert explored(text).check().tried > 57
+
+
+def test_pairs_are_two_places_at_once() -> None:
+    text = "\nscenario: 1\nname: x\nagents: {clerk: {}}\nmodel: {clerk: [{text: hi}]}\nsteps:\n" + (
+        "  - start: {agent: clerk, input: go, as: r1}\n"
+    )
+    single, both = explored(text), explored(text, pairs=True)
+
+    assert (single.ok, single.tried) == (True, 18)
+    assert (both.ok, both.tried) == (True, 18 + 18 * 17 // 2 - 3 * 10 - 3)
+
+
+def test_what_does_not_hold_undisturbed_is_not_explored() -> None:
+    found = explored(TEXT.replace("approve: true", "approve: true, request: stale"))
+
+    assert found.refused is not None
+    assert found.refused.startswith("it does not even hold undisturbed: `decide` raised StaleRequest")
+    with pytest.raises(AssertionError, match="a payment: it does not even hold"):
+        found.check()
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    with pytest.raises(InvalidArguments, match="Y13"):
+        explore_scenario("name: x\n")
