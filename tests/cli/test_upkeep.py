@@ -1,0 +1,214 @@
+"""pawl fsck, gc, dump and load, as people and programs meet them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.shell import Shell
+from pawl.tools.cli.clearing import seconds, size
+from pawl.tools.cli.output import Misuse
+
+
+def changed(shell: Shell, *statements: str) -> None:
+    connection = sqlite3.connect(shell.folder / "pawl.db")
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+# --- fsck ---
+
+
+def test_a_whole_store_is_told_well(shell: Shell) -> None:
+    shell.started()
+    ran = shell("fsck")
+    assert (ran.code, ran.out, ran.err) == (0, "", "pawl.db: all is well\n")
+    assert shell("fsck", "--json").json == {"store": "pawl.db", "findings": []}
+
+
+def test_what_is_wrong_is_told_with_its_place(shell: Shell) -> None:
+    execution, _ = shell.started()
+    changed(shell, "UPDATE executions SET revision = 77", "UPDATE contents SET body = 'other' WHERE body = 'hello'")
+    ran = shell("fsck")
+    assert ran.code == 1
+    first, second = ran.out.splitlines()
+    assert first.startswith(
+        f"column: agent clerk, execution {execution}, executions {execution}: revision is 77 beside"
+    )
+    assert second.startswith("body: contents sha256:")
+    assert ran.err == "2 findings in pawl.db; nothing was changed\n"
+    ran = shell("fsck", "--json")
+    assert ran.code == 1
+    assert [finding["rule"] for finding in ran.json["findings"]] == ["column", "body"]
+    assert ran.json["findings"][0]["execution_id"] == execution
+
+
+def test_a_store_of_another_version_is_a_finding(shell: Shell) -> None:
+    shell.started()
+    changed(shell, "PRAGMA user_version = 99")
+    ran = shell("fsck")
+    assert ran.code == 1
+    assert "schema: file: pawl.db: this store has schema 99, this Pawl knows" in ran.out
+    (shell.folder / "pawl.db").write_text("all my notes\n" * 100)
+    ran = shell("fsck", "--json")
+    assert ran.code == 1
+    assert ran.json["findings"][0]["rule"] == "file"
+
+
+def test_what_is_not_there_is_no_finding(shell: Shell) -> None:
+    ran = shell("fsck")
+    assert ran.code == 2
+    assert "there is no store at pawl.db (the default)" in ran.err
+    assert not (shell.folder / "pawl.db").exists()
+    assert shell("fsck", "--db", "memory://").code == 2
+
+
+# --- gc ---
+
+
+def test_what_goes_is_told(shell: Shell) -> None:
+    shell.started()
+    shell("cancel", shell("ls", "--json").json["executions"][0]["execution_id"])
+    ran = shell("gc", "--keep", "0s", "--dry-run", "--idle-agents")
+    assert ran.out.startswith("would remove 0 executions")  # it was asked to stop, and has not ended
+    ran = shell("gc", "--keep", "0s")
+    assert ran.code == 0
+    assert ran.err == "1 agent kept the rest: the next of their executions are open\n"
+
+
+def test_what_goes_is_counted(shell: Shell) -> None:
+    _, request = shell.started()
+    shell("approve", request, "--app", "clerk")
+    shell("gc", "--keep", "0s")
+    said = shell("gc", "--keep", "0s", "--dry-run", "--idle-agents", "--json").json
+    done = shell("gc", "--keep", "0s", "--idle-agents", "--json").json
+    assert (said["dry_run"], done["dry_run"]) == (True, False)
+    assert said["removed"] == done["removed"]
+    assert done["removed"]["executions"] == done["removed"]["agents"] == 1
+    assert done["removed"]["contents"] > 3
+    assert shell("ls", "--json").json["executions"] == []
+    assert shell("fsck").code == 0
+
+
+@pytest.mark.parametrize("keep", ["", "30", "d", "-1d", "30 days", "1e3d", "9999999999d", "30D"])
+def test_a_time_that_is_none_is_refused(shell: Shell, keep: str) -> None:
+    shell.started()
+    ran = shell("gc", f"--keep={keep}")
+    assert ran.code == 2
+    assert "give a number and a unit, one of s, min, h, d, w; such as 30d" in ran.err
+
+
+def test_times_and_sizes_are_read_and_told() -> None:
+    assert [seconds(text) for text in ("45s", "1.5min", "2h", "30d", "1w")] == [45, 90, 7200, 2592000, 604800]
+    assert [size(number) for number in (0, 999, 1000, 3_400_000, 5e12)] == [
+        "0 bytes", "999 bytes", "1.0 kB", "3.4 MB", "5000.0 GB",
+    ]  # fmt: skip
+    with pytest.raises(Misuse):
+        seconds("soon")
+
+
+# --- dump and load ---
+
+
+def test_an_execution_goes_into_a_file_and_out_of_it_again(shell: Shell) -> None:
+    execution, request = shell.started()
+    ran = shell("dump", execution[:10], "-o", "report.jsonl")
+    assert (ran.code, ran.out, ran.err) == (0, "", f"{execution} is in report.jsonl\n")
+    report = shell.folder / "report.jsonl"
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
+    assert "hello" not in report.read_text(encoding="utf-8")
+    ran = shell("load", "report.jsonl", "--db", "report.db")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith(f"loaded {execution} of agent agent-")
+    assert ran.err == f"pawl show {execution} --db report.db\n"
+    assert shell("fsck", "--db", "report.db").code == 0
+    shown = shell("show", execution, "--db", "report.db", "--json").json
+    was = shell("show", execution, "--json").json
+    assert shown["state"] == was["state"] == "suspended"
+    assert shown["request"]["id"] == was["request"]["id"] == request
+    assert [entry["kind"] for entry in shown["journal"]] == [entry["kind"] for entry in was["journal"]]
+    assert shown["input"].startswith("[5 characters, ")
+    assert shell("show", execution, "--db", "report.db").code == 0
+    assert shell("tail", execution, "--db", "report.db").code == 0
+
+
+def test_a_dump_with_its_texts_is_the_same_run(shell: Shell) -> None:
+    execution, request = shell.started()
+    shell("approve", request, "--app", "clerk")
+    ran = shell("dump", execution, "--no-redact")
+    shell.write("report.jsonl", ran.out)
+    loaded = shell("load", "report.jsonl", "--db", "report.db", "--json")
+    assert loaded.json == {"execution_id": execution, "agent_id": "clerk", "status": "completed"}
+    kept = [shell("show", execution, "--db", db, "--json").json for db in ("report.db", "pawl.db")]
+    for one in kept:
+        one["on_disk"].pop("owner")
+    assert kept[0] == kept[1]
+
+
+def test_lines_end_where_a_dump_says(shell: Shell) -> None:
+    shell.write(
+        "clerk.py",
+        "from pawl import Agent, scripted\nclerk = Agent(name='clerk', model=scripted(['a\\u2028b\\x85c']))\n",
+    )
+    assert shell("run", "clerk", "x\u2028y").code == 0
+    (found,) = shell("ls", "--json").json["executions"]
+    shell("dump", found["execution_id"], "-o", "report.jsonl", "--no-redact")
+    ran = shell("load", "report.jsonl", "--db", "report.db")
+    assert ran.code == 0, ran.err
+
+
+def test_what_cannot_be_dumped_or_loaded_is_said(shell: Shell) -> None:
+    execution, _ = shell.started()
+    shell("dump", execution, "-o", "report.jsonl")
+    ran = shell("dump", execution, "-o", "report.jsonl")
+    assert (ran.code, "report.jsonl exists already" in ran.err) == (2, True)
+    assert shell("dump", "x-none").code == 2
+    assert shell("dump", execution, "-o", "none/report.jsonl").code == 2
+    ran = shell("load", "none.jsonl", "--db", "report.db")
+    assert (ran.code, "none.jsonl cannot be read" in ran.err) == (2, True)
+    shell.write("bad.jsonl", "hello\n")
+    ran = shell("load", "bad.jsonl", "--db", "report.db")
+    assert (ran.code, "bad.jsonl: line 1: dump: not JSON" in ran.err) == (2, True)
+    (shell.folder / "bytes.jsonl").write_bytes(b"\xff\xfe")
+    assert "is not UTF-8 text" in shell("load", "bytes.jsonl", "--db", "report.db").err
+    assert shell("load", "report.jsonl", "--db", "report.db").code == 0
+    ran = shell("load", "report.jsonl", "--db", "report.db")
+    assert ran.code == 1
+    assert "exists already" in ran.err
+
+
+def test_a_dump_is_read_from_stdin(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    execution, _ = shell.started()
+    text = shell("dump", execution).out
+
+    class Stdin:
+        class buffer:  # noqa: N801
+            @staticmethod
+            def read() -> bytes:
+                return text.encode()
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    assert shell("load", "-", "--db", "report.db").code == 0
+
+
+def lines(ran: Any) -> list[Any]:
+    return [json.loads(line) for line in ran.out.splitlines()]
+
+
+def test_a_file_in_a_read_only_place_is_looked_at_and_dumped(shell: Shell) -> None:
+    execution, _ = shell.started()
+    folder = Path(shell.folder)
+    (folder / "pawl.db").chmod(0o400)
+    folder.chmod(0o500)
+    try:
+        assert shell("fsck").code == 0
+        assert lines(shell("dump", execution))[0]["pawl_dump"] == 1
+    finally:
+        folder.chmod(0o700)
