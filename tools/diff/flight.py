@@ -39,8 +39,9 @@ class Fate:
 
 @attrs.frozen
 class Proposal:
-    """What the new spec could say of the old one, in YAML, and what would become of sessions then."""
+    """What the new spec could say of the old one, in YAML as well, and what would become of sessions then."""
 
+    item: MigrationModel
     yaml: str
     fates: tuple[Fate, ...]
 
@@ -96,7 +97,7 @@ def flight(old: MachineModel, named: MachineModel, new: MachineModel, judged: Ve
     proposal = None
     if could is not None:
         text = yaml(could, {state.name for state in old.states if state.kind is Kind.WAIT})
-        proposal = Proposal(text, tuple(_fates(old, new, could, judged, today)))
+        proposal = Proposal(could, text, tuple(_fates(old, new, could, judged, today)))
     return Flight(False, False, none, proposal, behind)
 
 
