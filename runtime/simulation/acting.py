@@ -156,9 +156,9 @@ class Actor:
         match step:
             case Open():
                 name = step.name or step.agent
-                stage.logical[name] = step.agent
                 process = stage.process(step.process)
                 process.do(process.runtime.open(stage.agents[step.agent], name))
+                stage.logical[name] = step.agent
             case Hold():
                 self._hold(step)
             case Release():

@@ -59,15 +59,23 @@ class Seen:
 
 
 @attrs.frozen
+class Way:
+    """Where all runs were after a step, and whether any barrier was waiting to try the store again."""
+
+    runs: Mapping[str, Seen]
+    backing_off: bool
+
+
+@attrs.frozen
 class Came:
     """What a whole scenario came to, in terms that do not depend on what went wrong on the way.
 
-    `ways` are the runs after each step; `journals` the kinds by agent, without what recovery adds; `effects` by tool:
-    the calls whose body was entered, and its entries where it must not be entered again.
+    `ways` are the runs after each step, `end` at the end; `journals` the kinds by agent, without what recovery adds;
+    `effects` by tool: the calls whose body was entered, and its entries where it must not be entered again.
     """
 
-    ways: tuple[Mapping[str, Seen], ...]
-    runs: Mapping[str, Seen]
+    ways: tuple[Way, ...]
+    end: Way
     journals: Mapping[str, tuple[str, ...]]
     effects: Mapping[str, tuple[int, int]]
     places: tuple[Met, ...]
@@ -192,7 +200,7 @@ class Explorer(Player):
     def __init__(self, stage: Stage, base: Came | None) -> None:
         super().__init__(stage)
         self._base = base
-        self.ways: list[Mapping[str, Seen]] = []
+        self.ways: list[Way] = []
         self.acted: list[Step] = []
         self.troubles: list[str] = []
         self.performed: dict[int, bool] = {}
@@ -203,7 +211,7 @@ class Explorer(Player):
             self._try(step, following)
         if self._base is not None and len(self.ways) < len(self._base.ways):
             self._catch_up(self._base.ways[len(self.ways)])
-        self.ways.append(self.seen())
+        self.ways.append(self._way())
 
     def _try(self, step: Step, following: Iterable[Step]) -> None:
         step = self._true(step) if isinstance(step, Resolve) else step
@@ -231,7 +239,7 @@ class Explorer(Player):
     def rest(self) -> None:
         """Let everything come to where the undisturbed run ended."""
         assert self._base is not None
-        self._catch_up(self._base.runs)
+        self._catch_up(self._base.end)
 
     def _reopen(self) -> None:
         if self._base is not None:
@@ -240,21 +248,22 @@ class Explorer(Player):
 
     # where the undisturbed run was --------------------------------------------------------------------------
 
-    def _catch_up(self, wanted: Mapping[str, Seen]) -> None:
+    def _catch_up(self, wanted: Way) -> None:
         for _ in range(_QUESTIONS):
             self._pass(wanted)
-            question = next(self._questions(wanted), None)
+            question = next(self._questions(wanted.runs), None)
             if question is None:
                 return
             self.acted.append(question)
             super().step(question)
         raise StepFailed("it asks again and again", None)
 
-    def _pass(self, wanted: Mapping[str, Seen]) -> None:
+    def _pass(self, wanted: Way) -> None:
         for _ in range(_TIMES):
-            if not self.stage.backing_off and not self._behind(wanted):
+            backing_off = self.stage.backing_off and not wanted.backing_off
+            if not backing_off and not self._behind(wanted.runs):
                 return
-            step = Advance(seconds=_SHORT if self.stage.backing_off else 1.0)
+            step = Advance(seconds=_SHORT if backing_off else 1.0)
             self.acted.append(step)
             super().step(step)
 
@@ -273,6 +282,9 @@ class Explorer(Player):
                     yield answer_of(self.stage, self.stage.runs[name], subject)
 
     # what there is to see -----------------------------------------------------------------------------------
+
+    def _way(self) -> Way:
+        return Way(self.seen(), self.stage.backing_off)
 
     def seen(self) -> dict[str, Seen]:
         """All runs, as they are now."""
@@ -293,7 +305,7 @@ class Explorer(Player):
         faults = world.faults
         fired = tuple(zip(faults.fired, faults.fired_at, strict=True))
         return Came(
-            tuple(self.ways), self.seen(), journals, self._effects(), tuple(faults.places), fired, self.performed
+            tuple(self.ways), self._way(), journals, self._effects(), tuple(faults.places), fired, self.performed
         )
 
     def _effects(self) -> dict[str, tuple[int, int]]:
@@ -324,11 +336,11 @@ _SETTLED: Final = frozenset(TERMINAL) | {"suspended", "needs_resolution", "refus
 def _difference(base: Came, came: Came, troubles: Sequence[str]) -> str | None:
     """What is not as in the undisturbed run, None when nothing is; only runs that came to something are compared."""
     because = f" (on the way: {troubles[0]})" if troubles else ""
-    for name, seen in base.runs.items():
-        now = came.runs.get(name, Seen("not started"))
+    for name, seen in base.end.runs.items():
+        now = came.end.runs.get(name, Seen("not started"))
         if seen.outcome in _SETTLED and now != seen:
             return f"{name}: {_told(now)}, undisturbed {_told(seen)}{because}"
-    if any(seen.outcome not in _SETTLED for seen in base.runs.values()):
+    if any(seen.outcome not in _SETTLED for seen in base.end.runs.values()):
         return None
     if came.effects != base.effects and not _stopped_earlier(base, came):
         return f"effects (calls, entries): {shown(came.effects)}, undisturbed {shown(base.effects)}{because}"
@@ -340,7 +352,7 @@ def _difference(base: Came, came: Came, troubles: Sequence[str]) -> str | None:
 
 def _stopped_earlier(base: Came, came: Came) -> bool:
     """Whether less was done, in runs that were to be stopped anyway: no lost effect is made up for then."""
-    stopped = any(seen.outcome in ("cancelled", "failed", "blocked") for seen in base.runs.values())
+    stopped = any(seen.outcome in ("cancelled", "failed", "blocked") for seen in base.end.runs.values())
     return stopped and all(now <= base.effects.get(tool, (0, 0)) for tool, now in came.effects.items())
 
 
@@ -358,7 +370,7 @@ def _shown(scenario: Scenario, base: Came, player: Explorer, named: str) -> Scen
         for fault, met in struck
         if fault.do != "hold"
     )
-    runs = {name: RunExpected(outcome=seen.outcome, output=seen.output) for name, seen in base.runs.items()}  # type: ignore[arg-type]
+    runs = {name: RunExpected(outcome=seen.outcome, output=seen.output) for name, seen in base.end.runs.items()}  # type: ignore[arg-type]
     return attrs.evolve(
         scenario,
         name=f"{scenario.name}, with {named}",
