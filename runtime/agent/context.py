@@ -18,15 +18,18 @@ class Cancellation:
     """A request to stop, set once from any thread and seen in every thread and event loop."""
 
     def __init__(self) -> None:
-        self._flag = threading.Event()
+        self._asked = False
+        self._event: threading.Event | None = None  # half a dozen objects, and few bodies wait for one
         self._lock = threading.Lock()
         self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
 
     def set(self) -> None:
         """Ask to stop; asking again does nothing."""
         with self._lock:
-            self._flag.set()
+            self._asked = True
             waiters, self._waiters = self._waiters, []
+            if self._event is not None:
+                self._event.set()
         for loop, waiter in waiters:
             with contextlib.suppress(RuntimeError):  # that loop is closed: nobody waits there
                 loop.call_soon_threadsafe(_wake, waiter)
@@ -34,11 +37,15 @@ class Cancellation:
     @property
     def is_set(self) -> bool:
         """Whether somebody asked."""
-        return self._flag.is_set()
+        return self._asked
 
     def wait(self, timeout: float | None = None) -> bool:
         """Block this thread until somebody asks, or for `timeout` seconds. True if somebody asked."""
-        return self._flag.wait(timeout)
+        with self._lock:
+            if self._asked:
+                return True
+            event = self._event = self._event or threading.Event()
+        return event.wait(timeout)
 
     async def wait_async(self) -> None:
         """Return when somebody asks."""
@@ -46,7 +53,7 @@ class Cancellation:
         waiter: asyncio.Future[None] = loop.create_future()
         entry = (loop, waiter)
         with self._lock:
-            if self._flag.is_set():
+            if self._asked:
                 return
             self._waiters.append(entry)
         try:

@@ -126,3 +126,21 @@ def test_setting_survives_a_waiter_whose_loop_is_closed() -> None:
     cancellation.set()
     assert cancellation.is_set
     waiting.close()
+
+
+def test_threads_that_wait_wake_when_somebody_cancels() -> None:
+    cancellation, begun, seen = Cancellation(), threading.Semaphore(0), []
+
+    def body() -> None:
+        begun.release()
+        seen.append(cancellation.wait(60))
+
+    threads = [threading.Thread(target=body) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        assert begun.acquire(timeout=60)
+    cancellation.set()
+    for thread in threads:
+        thread.join(60)
+    assert seen == [True, True, True]
