@@ -63,7 +63,7 @@ class Way:
     """Where all runs were after a step, and whether any barrier was waiting to try the store again."""
 
     runs: Mapping[str, Seen]
-    backing_off: bool
+    backing_off: frozenset[str]
 
 
 @attrs.frozen
@@ -260,7 +260,7 @@ class Explorer(Player):
 
     def _pass(self, wanted: Way) -> None:
         for _ in range(_TIMES):
-            backing_off = self.stage.backing_off and not wanted.backing_off
+            backing_off = self.stage.backing_off - wanted.backing_off
             if not backing_off and not self._behind(wanted.runs):
                 return
             step = Advance(seconds=_SHORT if backing_off else 1.0)

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 import attrs
 
+from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.simulation.acting import Actor, StepFailed, Unsupported
 from pawl.runtime.simulation.expecting import Mismatched, check
 from pawl.runtime.simulation.invariants import Violated
@@ -96,6 +97,7 @@ class Player:
     def steps(self) -> None:
         """All steps, with what a client does when its process is lost."""
         steps: Sequence[Step] = self.stage.scenario.steps
+        check_definitions(self.stage)
         self.stage.open(FIRST)
         self.stage.settle()
         for place, step in enumerate(steps):
@@ -142,6 +144,15 @@ class Player:
         for step in steps:
             self.actor.act(step, repeated=True)
             self._note(step)
+
+
+def check_definitions(stage: Stage) -> None:
+    """Raises StepFailed for a definition that no Runtime takes, with its place."""
+    for name, made in stage.definitions.items():
+        try:
+            stage.cast.agent(name, made)
+        except InvalidArguments as error:
+            raise StepFailed(str(error), made.at) from error
 
 
 def _reopens(following: Iterable[Step]) -> bool:

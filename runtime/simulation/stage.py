@@ -169,13 +169,14 @@ class Stage:
         return next((name for name in names if name != FIRST), None) if FIRST not in names else None
 
     @property
-    def backing_off(self) -> bool:
-        """Whether any barrier waits before it tries the store again."""
-        return any(
-            state.endswith((".retrying", ".rereading"))
+    def backing_off(self) -> frozenset[str]:
+        """The states of barriers that wait before they try the store again."""
+        return frozenset(
+            str(state)
             for process in self.world.processes
             if process.alive and not process.paused and not process.closed
             for _, state in (*process.executing, *process.children)
+            if state.endswith((".retrying", ".rereading"))
         )
 
     def end(self, name: str | None, *, host: bool = False) -> None:

@@ -22,13 +22,12 @@ from pawl.runtime.barriers.admission import Admission
 from pawl.runtime.execution.heart import Live, Move
 from pawl.runtime.execution.mail import Mail
 from pawl.runtime.llm.port import ModelRequest
-from pawl.runtime.records.agents import AgentRoot, Owner
+from pawl.runtime.records.agents import Owner
 from pawl.runtime.records.events import Event, EventKind
-from pawl.runtime.records.executions import ExecutionRecord
-from pawl.runtime.records.journal import JournalRecord
-from pawl.runtime.records.tools import ToolRow, ToolStatus
+from pawl.runtime.records.tools import ToolStatus
 from pawl.runtime.simulation.bodies import watched
 from pawl.runtime.simulation.clock import EPOCH, Clock
+from pawl.runtime.simulation.disk import Disk
 from pawl.runtime.simulation.faults import Fault, Faults, ProcessLost
 from pawl.runtime.simulation.invariants import Invariants, valid_for_a_provider
 from pawl.runtime.simulation.process import CallLost, Process
@@ -50,11 +49,15 @@ RESTS = {
 }
 
 
+_MOST_TURNS = 1_000_000
+"""Turns without the passing of time, after which a world is given up."""
+
+
 class Stuck(AssertionError):
     """Nothing can move any more, or nothing comes of it in the time that was given."""
 
 
-class World:
+class World(Disk):
     """See the module.
 
     `agents` are registered in every process, watched. `store` is inline and new: `MemoryStore(inline=True)` by
@@ -190,8 +193,10 @@ class World:
 
     def settle(self) -> None:
         """Let the world go on until nothing moves without the passing of time."""
-        while self.turn():
-            pass
+        for _ in range(_MOST_TURNS):
+            if not self.turn():
+                return
+        raise Stuck("something goes on and on without the passing of time")
 
     def advance(self, seconds: float) -> None:
         """Let virtual time pass, and everything happen that is due in it."""
@@ -366,36 +371,6 @@ class World:
 
     def _owned(self, process: Process, execution_id: str) -> bool:
         return self.root(self.record(execution_id).agent_id).owner == process.owner
-
-    # what is on disk ----------------------------------------------------------------------------------------
-
-    def root(self, agent_id: str) -> AgentRoot:
-        """An agent."""
-        root = self.store.read(lambda tx: tx.agents.get(agent_id))
-        assert root is not None, f"there is no agent {agent_id}"
-        return root
-
-    def record(self, execution_id: str) -> ExecutionRecord:
-        """An execution."""
-        record = self.store.read(lambda tx: tx.executions.get(execution_id))
-        assert record is not None, f"there is no execution {execution_id}"
-        return record
-
-    def records(self) -> list[ExecutionRecord]:
-        """All executions, in order of creation."""
-        return [record for record, _ in self.store.read(lambda tx: tx.executions.list(limit=10_000))]
-
-    def rows(self, execution_id: str) -> list[ToolRow]:
-        """The tool rows of an execution."""
-        return list(self.store.read(lambda tx: tx.tools.of_execution(execution_id)))
-
-    def journal(self, agent_id: str) -> list[JournalRecord]:
-        """An agent's journal."""
-        return list(self.store.read(lambda tx: tx.journal.read(agent_id, 0, 100_000)))
-
-    def kinds(self, agent_id: str) -> list[str]:
-        """The kinds of an agent's journal, in order."""
-        return [str(entry.kind) for entry in self.journal(agent_id)]
 
     # the end ------------------------------------------------------------------------------------------------
 

@@ -159,6 +159,22 @@ def test_the_same_seed_is_the_same_trace(seed: int | None) -> None:
     assert _traced(seed) == _traced(seed)
 
 
+def test_a_trace_is_the_same_on_every_python(rewrite: bool) -> None:
+    text = "".join(f"{line}\n" for seed in (None, 7) for trace in _traced(seed) for line in (*trace, ""))
+    golden = Path(__file__).parents[1] / "golden" / "scenario_traces.txt"
+    if rewrite:
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_a_definition_that_no_runtime_takes_is_named_with_its_place() -> None:
+    found = played(HEAD.replace("clerk", "a clerk"))
+
+    assert found.failure is not None
+    assert found.failure.startswith("'a clerk' cannot be the name of an agent")
+    assert str(found.at) == "scenario:5:12"
+
+
 def test_a_seed_draws_an_order() -> None:
     two = HEAD.replace("{id: c1, tool: add}", "{id: c1, tool: add}, {id: c2, tool: add}")
     assert len({play(scenario(two), seed=seed).trace for seed in range(8)}) > 1
