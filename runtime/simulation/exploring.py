@@ -345,15 +345,25 @@ def _difference(base: Came, came: Came, troubles: Sequence[str]) -> str | None:
     if came.effects != base.effects and not _stopped_earlier(base, came):
         return f"effects (calls, entries): {shown(came.effects)}, undisturbed {shown(base.effects)}{because}"
     for agent, kinds in base.journals.items():
-        if came.journals.get(agent) != kinds:
+        there = came.journals.get(agent, ())
+        if there != kinds and not (_stops(base) and _is_part_of(there, kinds)):
             return f"the journal of {agent}: {shown(came.journals.get(agent))}, undisturbed {shown(kinds)}{because}"
     return None
 
 
 def _stopped_earlier(base: Came, came: Came) -> bool:
     """Whether less was done, in runs that were to be stopped anyway: no lost effect is made up for then."""
-    stopped = any(seen.outcome in ("cancelled", "failed", "blocked") for seen in base.end.runs.values())
-    return stopped and all(now <= base.effects.get(tool, (0, 0)) for tool, now in came.effects.items())
+    return _stops(base) and all(now <= base.effects.get(tool, (0, 0)) for tool, now in came.effects.items())
+
+
+def _stops(base: Came) -> bool:
+    return any(seen.outcome in ("cancelled", "failed", "blocked") for seen in base.end.runs.values())
+
+
+def _is_part_of(fewer: Sequence[str], kinds: Sequence[str]) -> bool:
+    """Whether less was written, in order: what a run that is stopped had not written yet goes with its process."""
+    rest = iter(kinds)
+    return all(kind in rest for kind in fewer)
 
 
 def _told(seen: Seen) -> str:
