@@ -1,12 +1,17 @@
-"""What must be true of the file of a store that processes have been killed and paused over."""
+"""What tests of real processes share: how these are started, and what must be true of their store in the end."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import sys
 from pathlib import Path
 
 from pawl.runtime.store.sqlite import SqliteStore
 from pawl.runtime.upkeep.check import check_store
+
+SAME_CODE = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+"""The environment of a process that imports what the test imports."""
 
 
 def check_file(path: Path, executions: int) -> None:

@@ -132,6 +132,21 @@ def test_a_listener_may_take_itself_away_and_the_others_still_hear() -> None:
         assert heard == ["once", "other", "other"]
 
 
+@pytest.mark.parametrize("agent", [AGENT2, PAYER], ids=["ended", "suspended"])
+def test_who_hears_of_a_rest_finds_the_agent_free(agent: Agent) -> None:
+    with World(agent) as world:
+        process = world.open()
+        registry, seen = process.runtime._host.keeper.registry, []
+
+        def listener(event: Event) -> None:
+            if event.kind in ("done", "approval_required"):
+                seen.append((registry.state(event.agent_id), world.root(event.agent_id).owner))
+
+        process.runtime.add_listener(listener)
+        process.do(process.runtime.run(agent, "go"))
+        assert seen == [("vacant", None)]
+
+
 def test_a_listener_may_start_the_next_run() -> None:
     with World(AGENT2) as world:
         process = world.open()

@@ -182,4 +182,4 @@ async def _beside(bodies: int, runs: int) -> float:
             for execution in held:
                 await execution
             after = await turn("alone again")
-    return beside / max(before, after)
+    return beside / ((before + after) / 2)
