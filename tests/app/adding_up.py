@@ -15,14 +15,15 @@ SAME_CODE = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 def check_file(path: Path, executions: int) -> None:
-    """Journals have no holes, each run that has ended has one outcome, and nobody owns anything any more."""
+    """Journals have no holes, each run that has ended has one outcome, and nobody owns what waits."""
     database = sqlite3.connect(path)
     assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     holes = "SELECT agent FROM journal GROUP BY agent HAVING count(*) != max(position) OR min(position) != 1"
     assert database.execute(holes).fetchall() == []
     outcomes = database.execute("SELECT execution FROM journal WHERE kind LIKE 'execution_%'").fetchall()
     assert len(outcomes) == len(set(outcomes)) == executions
-    assert database.execute("SELECT id FROM agents WHERE owner IS NOT NULL").fetchall() == []
+    owned = "SELECT execution_id FROM executions e JOIN agents a ON a.id = e.agent WHERE open AND owner IS NOT NULL"
+    assert database.execute(owned).fetchall() == []
     database.close()
     store = SqliteStore(path)
     store.open()

@@ -22,7 +22,7 @@ LEFT_OUT = (".venv", ".git", "build", ".hypothesis", ".mypy_cache", ".ruff_cache
 LONGEST = 300
 """Seconds that the tests of one mutant may take: a fault that makes everything hang is noticed by that."""
 
-PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "mutants.first", "--timeout", "60")
+PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "mutants.first", "--timeout", "40")
 
 
 @attrs.frozen
