@@ -123,6 +123,22 @@ def test_exploring_tells_how_much_was_tried(shell: Shell) -> None:
     }
 
 
+def test_exploring_several_beside_each_other_tells_them_in_their_order(shell: Shell) -> None:
+    shell.write("three.yaml", "---\n".join(GOOD.replace("a tool", f"tool {number}") for number in range(3)))
+    ran = shell("scenario", "explore", "three.yaml", "--jobs", "2", "--store", "sqlite")
+
+    assert ran.out == "".join(f"ok    tool {number} is called (39 disturbances)\n" for number in range(3))
+    assert ran.code == 0
+
+
+def test_exploring_needs_many_stores(shell: Shell) -> None:
+    shell.write("good.yaml", GOOD)
+    ran = shell("scenario", "explore", "good.yaml", "--store", "sqlite:///new.db")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("pawl: --store sqlite:///new.db is for one time, and exploring needs many")
+
+
 def test_exploring_prints_a_failure_as_a_scenario_file(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     shell.write("good.yaml", GOOD)
     with monkeypatch.context() as patched:

@@ -15,6 +15,9 @@ Files = Annotated[
     list[Path],
     typer.Argument(metavar="FILE…", help="Scenario files, or folders of them.", show_default=False),
 ]
+ManyStores = Annotated[
+    str, typer.Option("--store", metavar="memory|sqlite", help="Where runs are kept: in memory, or in SQLite files.")
+]
 Store = Annotated[
     str,
     typer.Option(
@@ -64,8 +67,11 @@ def run(
 
 def explore(
     files: Files,
-    store: Store = "memory",
+    store: ManyStores = "memory",
     pairs: Annotated[bool, typer.Option("--pairs", help="Every pair of faults, too.")] = False,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Scenarios at a time; 0 for one a core.")
+    ] = 0,
     json: Json = False,
 ) -> None:
     """Play every scenario again and again, each time with one more thing going wrong: a crash before or after each
@@ -81,4 +87,4 @@ def explore(
     """
     from pawl.tools.cli.playing import explore as play
 
-    play(files, store, pairs=pairs, as_json=json)
+    play(files, store, pairs=pairs, jobs=jobs, as_json=json)
