@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pawl.runtime.simulation.conformance import StoreConformance
 from pawl.runtime.store.sqlite import SqliteStore
+from store.sqlite_places import SqlitePlaces
 
 
-class TestSqliteStore(StoreConformance):
+class TestSqliteStore(SqlitePlaces):
     def make_store(self, folder: Path) -> SqliteStore:
         return SqliteStore(folder / "a.db")
 
 
-class TestInlineSqliteStore(StoreConformance):
+class TestInlineSqliteStore(SqlitePlaces):
     def make_store(self, folder: Path) -> SqliteStore:
         return SqliteStore(folder / "a.db", inline=True)
