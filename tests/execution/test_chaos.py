@@ -305,7 +305,7 @@ class Story(RuleBasedStateMachine):
         assert [record.time_left for record in world.records() if record.time_left is not None] == []
         assert len(process.runtime._keeper._deadlines) == 0
         for agent_id in {record.agent_id for record in world.records()}:
-            # An idle agent that the fault `superseded` gave away stays so until somebody starts a run: its owner is gone.
+            # Who is idle, and was given away by the fault `superseded`, stays so until somebody starts a run.
             assert world.root(agent_id).owner in (None, ELSEWHERE)
             rest = process.do(process.runtime.run(self.agent, "and now?", agent_id=agent_id, id="last"), within=600)
             self._see_through(process, rest.execution_id)
