@@ -36,7 +36,7 @@ AT_BARRIERS: Final[tuple[Do, ...]] = (
 )
 AT_BODIES: Final[tuple[Do, ...]] = ("crash_before_effect", "crash_during_effect", "crash_after_effect")
 
-_SHORT, _TIMES = 0.2, 60
+_SHORT, _TIMES = 0.05, 200
 """Virtual seconds that pass at a time, and how often, until a run is where the undisturbed one was."""
 
 _QUESTIONS: Final = 50
