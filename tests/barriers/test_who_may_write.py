@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import attrs
 import pytest
 
+from pawl.runtime.barriers.answers import Found, Reading
 from pawl.runtime.barriers.claim import hold_on
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.rest import give_back, let_go
@@ -129,3 +130,18 @@ def test_a_record_or_a_journal_that_has_moved_on_is_not_written_over(wrong: Comm
     assert isinstance(answer, Refused)
     assert isinstance(answer.error, StaleRevision)
     assert everything(store) == before
+
+
+def found(store: MemoryStore, read_back: Operation[Reading]) -> Found:
+    """What a read-back sees."""
+    return done(store, read_back).found
+
+
+def test_a_read_back_tells_ours_from_what_was_before_and_from_another_s(store: MemoryStore) -> None:
+    ours, row = commit(), outcome()
+    assert [found(store, ours.read_back), found(store, row.read_back)] == [Found.UNWRITTEN] * 2
+    done(store, ours.run)
+    done(store, row.run)
+    assert [found(store, ours.read_back), found(store, row.read_back)] == [Found.COMMITTED] * 2
+    assert found(store, ours.renewed("token-2").read_back) is Found.CONFLICT
+    assert found(store, row.renewed("token-2").read_back) is Found.CONFLICT
