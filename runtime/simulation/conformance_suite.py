@@ -6,7 +6,8 @@ import os
 
 from pawl.runtime.simulation.conformance import VARIABLE, named, store_conformance
 
-_name, _, _kind = os.environ[VARIABLE].rpartition(" ")
+_name, _, _kind = os.environ.get(VARIABLE, "").rpartition(" ")
 
-TestStore = store_conformance(named(_name), durable=_kind == "durable")
-TestStore.__module__ = __name__
+if _name:
+    TestStore = store_conformance(named(_name), durable=_kind == "durable")
+    TestStore.__module__ = __name__
