@@ -247,22 +247,28 @@ class Keeper:
 
     def _perform(self, live: Live, effect: object) -> None:
         invocation = live.invocation
-        match effect:
+        match effect:  # those that come several times a round stand first: cases are tried one after the other
             case Submit(command):
                 self._submit(live, command)
-            case ReadBack(command):
-                self._read_back(live, command)
+            case DisarmTimer(child, state):
+                self._disarm(live.session, (child, state))
+            case Announce(position, journal):
+                self._audience.announce(live, position, journal)
+            case ArmTimer():
+                self._arm(live, effect)
             case CallModel():
                 provider = partial(self._provider, invocation.agent)
                 streaming = self.streams.wants_tokens(live.execution_id)
                 self._workshop.call_model(effect, provider, self._poster(live), self._permit(live), streaming)
+            case RunTool(row, deadline):
+                deadline = nearer(deadline, invocation.record.deadline)
+                self._workshop.run_tool(row, deadline, invocation, self._poster(live), self._permit(live))
+            case ReadBack(command):
+                self._read_back(live, command)
             case RequestSlot(row):
                 self._workshop.request_slot(row, invocation, self._poster(live))
             case Withdraw(row):
                 self._workshop.withdraw(row, self._poster(live))
-            case RunTool(row, deadline):
-                deadline = nearer(deadline, invocation.record.deadline)
-                self._workshop.run_tool(row, deadline, invocation, self._poster(live), self._permit(live))
             case Authorize(row):
                 self._workshop.authorize(row, invocation, self._poster(live))
             case RunProbe(row):
@@ -278,12 +284,6 @@ class Keeper:
                 self._preparation.request(effect, invocation, self._poster(live))
             case CheckOutput(text):
                 check_output(self.environment, invocation.agent, text, self._poster(live))
-            case ArmTimer():
-                self._arm(live, effect)
-            case DisarmTimer(child, state):
-                self._disarm(live.session, (child, state))
-            case Announce(position, journal):
-                self._audience.announce(live, position, journal)
             case Emit(event):
                 self.observer.told(live, event)
                 self._audience.tell(event)
