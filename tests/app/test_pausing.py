@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -47,6 +48,20 @@ def begun(folder: Path) -> list[Begun]:
     return [Begun(name, what, float(at)) for name, what, at in lines]
 
 
+def stop(process: subprocess.Popen[str], path: Path) -> None:
+    """Stop it, but not where it has the file's lock: then nobody can write until it goes on."""
+    while True:
+        process.send_signal(signal.SIGSTOP)
+        database = sqlite3.connect(path, timeout=0.5, isolation_level=None)
+        try:
+            database.execute("BEGIN IMMEDIATE")
+            return database.execute("ROLLBACK").close()
+        except sqlite3.OperationalError:
+            process.send_signal(signal.SIGCONT)
+        finally:
+            database.close()
+
+
 def pause_at(folder: Path, instant: str) -> None:
     """Stop the first process there; the second one takes over, not before it may, and the first one wakes."""
     folder.mkdir()
@@ -58,7 +73,7 @@ def pause_at(folder: Path, instant: str) -> None:
         until(second, "busy")
         if instant != "model-1":
             until(first, instant)
-        first.send_signal(signal.SIGSTOP)
+        stop(first, folder / "runs.db")
         stopped = time.time()
         assert {one.name for one in begun(folder)} == {"first"}  # who lives is left alone
         until(second, "Completed")
