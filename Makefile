@@ -4,8 +4,9 @@ BIN := .venv/bin
 PYTEST_ARGS ?= -n auto
 SIM_RUNS ?= 2000
 TORTURE_SECONDS ?= 60
+FROZEN ?= 0.1.0
 
-.PHONY: help demo test explore simulate mutants torture generate bench peers docs clean tools dev lint types layers specs pages
+.PHONY: help demo test explore simulate mutants torture frozen generate bench peers docs clean tools dev lint types layers specs pages
 
 help:
 	@echo "make demo      watch a refund survive being killed twice"
@@ -14,6 +15,7 @@ help:
 	@echo "make simulate  the random tests at length: stories, walks and pairs of faults (SIM_RUNS=2000)"
 	@echo "make mutants   plant a fault after the other in a copy, and show which test notices (MUTANTS_ARGS='--only NAME')"
 	@echo "make torture   three processes on one file, killed at random for a minute (TORTURE_SECONDS=60)"
+	@echo "make frozen    make the frozen store of this version anew, where it is not released (FROZEN=0.1.0)"
 	@echo "make generate  write generated/ and diagrams/ anew from fsm_specs/"
 	@echo "make docs      the reference, from docstrings, into build/docs/html; a warning fails it"
 	@echo "make bench     measure speed and size against their limits (NAMES='advance')"
@@ -34,6 +36,9 @@ mutants: dev
 
 torture: dev
 	@TORTURE_SECONDS=$(TORTURE_SECONDS) $(BIN)/pytest -q --timeout 0 tests/app/test_torture.py
+
+frozen: dev
+	@PYTHONPATH=.src:tests $(BIN)/python tests/frozen/make.py $(FROZEN)
 
 explore: tools
 	@$(BIN)/pawl scenario explore tests/scenarios
