@@ -36,6 +36,8 @@ _WAITS = {
 }
 """Where a stored call waits for its parent: one whose outcome was lost, to be dispatched again."""
 
+_MOVED, _STALE = Taken.MOVED, Taken.STALE  # as in `fsm.step`: found once
+
 _ENDED = frozenset(info.name for info in TOOL.states if info.kind in (Kind.FINAL, Kind.HALT))
 
 
@@ -147,7 +149,7 @@ def decide(live: Live, message: Message) -> Decision:
         taken = work.deliver(message.child, message.event, message.payload, outside=True)
     except UnhandledEvent as refused:
         return attrs.evolve(work.decision(), refused=refused)
-    if message.settles is not None and taken is not Taken.MOVED:
+    if message.settles is not None and taken is not _MOVED:
         work.inside.append((None, "operation_settled", None))
     work.run()
     return work.decision()
@@ -213,7 +215,7 @@ class _Work:
             invocation = replace(invocation, now=self.now)
         step = advance(AGENT, self.state, invocation, event, payload)
         self._agent_stepped(step)
-        return step.taken if step.taken is not Taken.STALE else self._drop(event)
+        return step.taken if step.taken is not _STALE else self._drop(event)
 
     def _to_child(self, name: str, event: str, payload: object, outside: bool) -> Taken:
         child = self.children.get(name)
@@ -226,11 +228,11 @@ class _Work:
             invocation = replace(invocation, now=self.now)
         step = advance(TOOL, child.state, invocation, event, payload)
         self._child_stepped(name, step)
-        return step.taken if step.taken is not Taken.STALE else self._drop(event)
+        return step.taken if step.taken is not _STALE else self._drop(event)
 
     def _drop(self, event: str) -> Taken:
         self.dropped = event
-        return Taken.STALE
+        return _STALE
 
     def _agent_stepped(self, step: Step[AgentState, AgentInvocation]) -> None:
         self.state, self.invocation = step.state, step.context
