@@ -21,6 +21,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 import attrs
@@ -42,6 +43,9 @@ Progress = Callable[[int, int], None]
 
 ROWS: Final = 1000
 """Journal records that one transaction removes, unless a single execution has more."""
+
+AGENTS: Final = 50
+"""Agents of which one transaction removes something, at most."""
 
 BODIES: Final = 500
 """Bodies that one transaction removes."""
@@ -97,25 +101,29 @@ class _Collection:
         self._cleared, self._stayed = Cleared(), dict[str, int]()
 
     def run(self) -> Collected:
-        for agent_id in _agents(self._store, self._progress):
-            stays = self._clear(agent_id)
-            if stays is not None:
-                self._stayed[stays] = self._stayed.get(stays, 0) + 1
+        for batch in _batches(_agents(self._store, self._progress)):
+            going = batch
+            while going:
+                going = self._clear(going)
         self._cleared += self._asker.ask(partial(_clear_leases, self._before))
         self._sweep()
         return Collected(self._cleared, self._stayed)
 
-    def _clear(self, agent_id: str) -> str | None:
-        """Remove what can go of an agent; why no more of it does."""
-        while True:
-            # Looking first takes no lock: most agents have nothing to give.
-            goes, stays = self._store.read(partial(_anything, agent_id, self._before, self._idle))
-            if not goes:
-                return stays
-            cleared = self._asker.ask(partial(_clear, agent_id, self._before, self._idle))
-            if cleared == Cleared():
-                return "unreadable"
-            self._cleared += cleared
+    def _clear(self, batch: Sequence[str]) -> list[str]:
+        """Remove what can go of some agents in one transaction; those of which more may go."""
+        # Looking first takes no lock: most agents have nothing to give.
+        looked = self._store.read(partial(_anything, batch, self._before, self._idle))
+        going = [agent_id for agent_id, (goes, _) in looked.items() if goes]
+        stays = [why for goes, why in looked.values() if not goes]
+        if going:
+            cleared = self._asker.ask(partial(_clear, going, self._before, self._idle))
+            self._cleared = sum(cleared.values(), self._cleared)
+            stays += ["unreadable" for agent_id in going if cleared.get(agent_id) == Cleared()]
+            going = [agent_id for agent_id in going if cleared.get(agent_id) != Cleared()]
+        for why in stays:
+            if why is not None:
+                self._stayed[why] = self._stayed.get(why, 0) + 1
+        return going
 
     def _sweep(self) -> None:
         sweep = uuid.uuid4().hex
@@ -161,6 +169,11 @@ def _agents(store: Store, progress: Progress | None) -> Iterator[str]:
                 progress(min(done, total), total)
 
 
+def _batches(agents: Iterator[str]) -> Iterator[list[str]]:
+    while batch := list(islice(agents, AGENTS)):
+        yield batch
+
+
 def _page_of_agents(after: Any, tx: Transaction) -> Sequence[Stored]:
     return tx.upkeep.rows("agents", after, PAGE)
 
@@ -172,13 +185,25 @@ def _swept(sweep: str, places: Sequence[Any], tx: Transaction) -> Cleared:
 # --- one agent --------------------------------------------------------------------------------------------------------
 
 
-def _clear(agent_id: str, before: float, idle: bool, tx: Transaction) -> Cleared:
-    """Remove the oldest executions of an agent. Everything is looked at again here."""
+def _clear(agents: Sequence[str], before: float, idle: bool, tx: Transaction) -> dict[str, Cleared]:
+    """Remove the oldest executions of agents, as many as one transaction may take; what went of each that it came to.
+    Everything is looked at again here.
+    """
+    done: dict[str, Cleared] = {}
+    for agent_id in agents:
+        room = ROWS - sum(cleared.journal for cleared in done.values())
+        if done and room <= 0:
+            break
+        done[agent_id] = _clear_one(tx, agent_id, before, idle, room)
+    return done
+
+
+def _clear_one(tx: Transaction, agent_id: str, before: float, idle: bool, rows: int) -> Cleared:
     root = _root(tx, agent_id)
     if root is None:
         return Cleared()
     whole = _whole(tx, root, before, idle)
-    oldest = _oldest(tx, root, before, whole, ROWS)
+    oldest = _oldest(tx, root, before, whole, rows)
     if oldest.more and whole and root.since < tx.journal.position(agent_id):
         # It takes several transactions: a run that starts between them must not see half of the conversation.
         tx.agents.save(replace(root, since=tx.journal.position(agent_id)))
@@ -190,8 +215,12 @@ def _clear(agent_id: str, before: float, idle: bool, tx: Transaction) -> Cleared
     return cleared
 
 
-def _anything(agent_id: str, before: float, idle: bool, tx: Transaction) -> tuple[bool, str | None]:
-    """Whether anything of an agent can go; why no more of it does, when nothing can."""
+def _anything(agents: Sequence[str], before: float, idle: bool, tx: Transaction) -> dict[str, tuple[bool, str | None]]:
+    """Whether anything of each agent can go; why no more of it does, when nothing can."""
+    return {agent_id: _anything_of(tx, agent_id, before, idle) for agent_id in agents}
+
+
+def _anything_of(tx: Transaction, agent_id: str, before: float, idle: bool) -> tuple[bool, str | None]:
     try:
         root = tx.agents.get(agent_id)
     except CodecError:

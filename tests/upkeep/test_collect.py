@@ -226,6 +226,7 @@ def test_wherever_it_is_interrupted_nothing_is_half_removed(
     make: Callable[[Path], Store], after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collecting, "ROWS", 1)
+    monkeypatch.setattr(collecting, "AGENTS", 1)
     monkeypatch.setattr(collecting, "BODIES", 1)
     steps = iter(range(after))
 
