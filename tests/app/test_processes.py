@@ -299,6 +299,28 @@ def test_without_any_host_a_decision_is_kept_until_one_comes() -> None:
         assert world.witness.effects == {"pay": 1, "mail": 1}
 
 
+@pytest.mark.parametrize("at", ["suspension#1", "approval#1"])
+def test_a_run_that_is_cancelled_elsewhere_in_the_moment_in_which_it_is_let_go_does_not_wait_on(at: str) -> None:
+    agent = payer()
+    with World(agent) as world:
+        host, desk = world.open(), world.open(Agent(name="other", model=scripted(["hello"])))
+        execution = host.do(host.runtime.start(agent, "go"))
+        if at == "approval#1":
+            rest = host.do(execution)
+            assert isinstance(rest, Suspended)
+            world.fault(at, "hold")
+            host.begin(host.runtime.decide(rest.request.id, items={"c1": True}))
+        else:
+            world.fault(at, "hold")
+        world.settle()
+        assert world.held(at)
+        desk.do(desk.runtime.cancel(execution.id))
+        world.release(at)
+        world.advance(5)
+        assert world.record(execution.id).status == "cancelled"
+        assert world.witness.effects == {}
+
+
 def test_without_any_host_a_cancellation_is_kept_until_one_comes() -> None:
     agent = payer()
     with World(agent) as world:

@@ -50,6 +50,17 @@ def expect_undisturbed(*faults: Fault, store: Store | None = None) -> None:
     assert "c2" not in asked
 
 
+LOSSES_OF_REPLIES = [fault for fault in FAULTS if fault.do.startswith("lose_reply")]
+
+
+@pytest.mark.parametrize("fault", LOSSES_OF_REPLIES, ids=named)
+def test_who_waits_does_not_notice_that_a_reply_was_lost(fault: Fault) -> None:
+    with World(CLERK, faults=[fault]) as world:
+        _, client = run(world, CLERK)
+        assert client.troubles == []
+        assert len(world.processes) == 1
+
+
 def test_nothing_is_asked_when_nothing_goes_wrong() -> None:
     assert ASKED == []
     assert EXPECTED.effects == {"add": 1, "pay": 1, "slow": 1}
