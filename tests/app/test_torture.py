@@ -29,6 +29,8 @@ SEED = int(os.environ.get("TORTURE_SEED", "1"))
 PROCESSES, AGENTS = 3, 6
 PAUSES = 0.1
 """How often a process is stopped for up to a second instead of killed."""
+LONGEST = 1.5
+"""Seconds that are waited at most for the steps of a process until it is killed."""
 
 WORKER = Path(__file__).with_name("torture_worker.py")
 
@@ -80,11 +82,11 @@ def torture(folder: Path, chance: random.Random) -> int:
     try:
         while time.monotonic() < end:
             victim = chance.choice(workers)
-            told = victim.steps(chance.randrange(1, 60), end)
-            if told and chance.random() < PAUSES:
+            victim.steps(chance.randrange(1, 100), min(end, time.monotonic() + chance.uniform(0.1, LONGEST)))
+            if chance.random() < PAUSES:
                 victim.pause(chance.random())
-            elif told:
-                victim.kill()
+            else:
+                victim.kill()  # also one that is not open yet
                 victim.begin()
                 kills += 1
         (folder / "enough").touch()
