@@ -220,6 +220,8 @@ class Runtime:
         await self._identities.purge(agent_id)
 
     def _known(self, agent: Agent[T]) -> Agent[T]:
+        if not isinstance(agent, Agent):
+            raise InvalidArguments(f"{agent!r:.60} is no Agent; give the definition itself")
         known = self._definitions.get(agent.name)
         if known is None:
             raise InvalidArguments(f"{agent!r} is not one of this runtime's agents; add it to Runtime(agents=[…])")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from execution.programs import clerk
 from pawl import (
     Agent,
     AgentBusy,
@@ -387,3 +388,13 @@ def test_a_run_knows_where_it_begins_in_its_agents_journal() -> None:
         begins = [entry.position for entry in world.journal("a") if entry.kind == "input_received"]
 
         assert [world.record(name).first_position for name in runs] == begins
+
+
+@pytest.mark.parametrize("given", ["clerk", None, Agent])
+def test_what_is_no_definition_is_refused_by_name(given: Any) -> None:
+    with World(clerk()) as world:
+        process = world.open()
+        with pytest.raises(InvalidArguments, match="is no Agent"):
+            process.do(process.runtime.start(given, "go"))
+        with pytest.raises(InvalidArguments, match="is no Agent"):
+            process.do(process.runtime.open(given, "customer-42"))
