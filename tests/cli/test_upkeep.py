@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
 import stat
@@ -12,6 +13,7 @@ import pytest
 
 from cli.shell import Shell
 from pawl.tools.cli.clearing import seconds, size
+from pawl.tools.cli.moving import bar
 from pawl.tools.cli.output import Misuse
 
 
@@ -212,3 +214,28 @@ def test_a_file_in_a_read_only_place_is_looked_at_and_dumped(shell: Shell) -> No
         assert lines(shell("dump", execution))[0]["pawl_dump"] == 1
     finally:
         folder.chmod(0o700)
+
+
+# --- the bar ---
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_moves_on_a_terminal_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with bar("rows") as moving:
+        moving(3, 10)
+        moving(10, 10)
+    assert "rows" in terminal.getvalue()
+
+
+def test_nothing_moves_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = io.StringIO()
+    monkeypatch.setattr("sys.stderr", nobody)
+    with bar("rows") as moving:
+        moving(3, 10)
+    assert nobody.getvalue() == ""
