@@ -12,10 +12,10 @@ from typing import Final, Self
 
 import attrs
 
-from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.simulation.acting import StepFailed
-from pawl.runtime.simulation.expecting import Sight, shown
-from pawl.runtime.simulation.faults import BARRIERS, Do, Fault, Met
+from pawl.runtime.simulation.comparing import Came, Seen, Way, difference, of_recovery
+from pawl.runtime.simulation.expecting import Sight
+from pawl.runtime.simulation.faults import BARRIERS, Do, Fault
 from pawl.runtime.simulation.invariants import Violated
 from pawl.runtime.simulation.playing import Player, first_unsupported
 from pawl.runtime.simulation.scenario import Do as DoDef
@@ -47,41 +47,6 @@ MakeStore = Callable[[], Store | None]
 
 def in_memory() -> None:
     """The store of a world that is told of no other."""
-
-
-@attrs.frozen
-class Seen:
-    """What a run had come to: after a step, or at the end."""
-
-    outcome: str
-    unresolved: tuple[str, ...] = ()
-    output: str | None = None
-
-
-@attrs.frozen
-class Way:
-    """Where all runs were after a step, and whether any barrier was waiting to try the store again."""
-
-    runs: Mapping[str, Seen]
-    backing_off: frozenset[str]
-
-
-@attrs.frozen
-class Came:
-    """What a whole scenario came to, in terms that do not depend on what went wrong on the way.
-
-    `ways` are the runs after each step, `end` at the end; `journals` the kinds by agent, without what recovery adds;
-    `effects` by tool: the calls whose body was entered, and its entries where it must not be entered again.
-    """
-
-    ways: tuple[Way, ...]
-    end: Way
-    journals: Mapping[str, tuple[str, ...]]
-    effects: Mapping[str, tuple[int, int]]
-    places: tuple[Met, ...]
-    fired: tuple[tuple[Fault, Met], ...]
-    performed: Mapping[int, bool]
-    """For each `resolve` step of the scenario: whether the body that it speaks of had run."""
 
 
 @attrs.frozen
@@ -173,15 +138,14 @@ def _undisturbed(scenario: Scenario, store: Store | None) -> Came:
 
 def disturb(scenario: Scenario, base: Came, faults: Sequence[Fault], store: Store | None) -> Failure | None:
     """Play `scenario` with more going wrong; None when that was made up for."""
-    own = [attrs.evolve(fault, at=met.key, run=None, keyed=True) for fault, met in base.fired if met.key]
-    own = [fault for fault in own if fault.do != "hold"]
+    own = [again for fault, met in base.fired if met.key and fault.do != "hold" for again in _again(fault, met.key)]
     stage = Stage(attrs.evolve(scenario, faults=()), store, faults=[*own, *faults])
     player = Explorer(stage, base)
     try:
         player.steps()
         player.rest()
         stage.world.invariants.check()
-        what = _difference(base, player.came(), player.troubles)
+        what = difference(base, player.came(), player.troubles)
     except (StepFailed, Stuck, Violated) as error:
         what = f"{type(error).__name__}: {error}"
     finally:
@@ -190,6 +154,20 @@ def disturb(scenario: Scenario, base: Came, faults: Sequence[Fault], store: Stor
         return None
     named = " and ".join(f"{fault.do} at {fault.at}" for fault in faults)
     return Failure(named, what, _shown(scenario, base, player, named))
+
+
+_REFUSALS: Final = 8
+"""How often a store refuses what it has refused once."""
+
+
+def _again(fault: Fault, key: str) -> Iterator[Fault]:
+    """A scenario's own fault at its place. What is refused would be refused again, unless something else is written
+    in its place: an outcome that cannot be written is replaced by a failure.
+    """
+    place, _, number = key.rpartition("#")
+    repaired = place.startswith(("outcome/", "tool_outcome/"))
+    for more in range(_REFUSALS if fault.do == "refuse" and not repaired else 1):
+        yield attrs.evolve(fault, at=f"{place}#{int(number) + more}", run=None, keyed=True)
 
 
 class Explorer(Player):
@@ -299,7 +277,7 @@ class Explorer(Player):
         """What the scenario has come to."""
         world = self.stage.world
         journals = {
-            agent: tuple(str(entry.kind) for entry in world.journal(agent) if not _of_recovery(entry.kind, entry.meta))
+            agent: tuple(str(entry.kind) for entry in world.journal(agent) if not of_recovery(entry.kind, entry.meta))
             for agent in sorted({record.agent_id for record in world.records()})
         }
         faults = world.faults
@@ -323,52 +301,6 @@ class Explorer(Player):
             )
             for tool in sorted({entry.tool for entry in entries})
         }
-
-
-def _of_recovery(kind: str, meta: Mapping[str, object]) -> bool:
-    """Whether a record is of what went wrong: resolutions, and model calls that failed or were lost."""
-    return kind == "recovery_resolved" or (kind == "llm_call_recorded" and meta.get("status") != "completed")
-
-
-_SETTLED: Final = frozenset(TERMINAL) | {"suspended", "needs_resolution", "refused"}
-
-
-def _difference(base: Came, came: Came, troubles: Sequence[str]) -> str | None:
-    """What is not as in the undisturbed run, None when nothing is; only runs that came to something are compared."""
-    because = f" (on the way: {troubles[0]})" if troubles else ""
-    for name, seen in base.end.runs.items():
-        now = came.end.runs.get(name, Seen("not started"))
-        if seen.outcome in _SETTLED and now != seen:
-            return f"{name}: {_told(now)}, undisturbed {_told(seen)}{because}"
-    if any(seen.outcome not in _SETTLED for seen in base.end.runs.values()):
-        return None
-    if came.effects != base.effects and not _stopped_earlier(base, came):
-        return f"effects (calls, entries): {shown(came.effects)}, undisturbed {shown(base.effects)}{because}"
-    for agent, kinds in base.journals.items():
-        there = came.journals.get(agent, ())
-        if there != kinds and not (_stops(base) and _is_part_of(there, kinds)):
-            return f"the journal of {agent}: {shown(came.journals.get(agent))}, undisturbed {shown(kinds)}{because}"
-    return None
-
-
-def _stopped_earlier(base: Came, came: Came) -> bool:
-    """Whether less was done, in runs that were to be stopped anyway: no lost effect is made up for then."""
-    return _stops(base) and all(now <= base.effects.get(tool, (0, 0)) for tool, now in came.effects.items())
-
-
-def _stops(base: Came) -> bool:
-    return any(seen.outcome in ("cancelled", "failed", "blocked") for seen in base.end.runs.values())
-
-
-def _is_part_of(fewer: Sequence[str], kinds: Sequence[str]) -> bool:
-    """Whether less was written, in order: what a run that is stopped had not written yet goes with its process."""
-    rest = iter(kinds)
-    return all(kind in rest for kind in fewer)
-
-
-def _told(seen: Seen) -> str:
-    asks = f" about {', '.join(seen.unresolved)}" if seen.unresolved else ""
-    return f"{seen.outcome}{asks}{f' with {seen.output!r}' if seen.output is not None else ''}"
 
 
 def _shown(scenario: Scenario, base: Came, player: Explorer, named: str) -> Scenario:
