@@ -6,6 +6,7 @@ import attrs
 
 from pawl.runtime.barriers.answers import Found, Reading
 from pawl.runtime.records.agents import Authority
+from pawl.runtime.records.errors import StaleRevision
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content
 from pawl.runtime.records.tools import ToolRow
@@ -37,8 +38,11 @@ class ToolCommit:
         return replace(self, row=replace(self.row, token=token))
 
     def run(self, tx: Transaction) -> None:
-        """Write the row and its result, or raise Fenced."""
+        """Write the row and its result, or raise Fenced, StaleRevision."""
         assert_fence(tx, self.agent_id, self.authority)  # I4
+        found = tx.tools.get(self.row.tool_invocation_id)
+        if found is None or (found.attempt, found.token) != (self.row.attempt, self.before):
+            raise StaleRevision(f"the row of {self.row.tool_call_id} is not as attempt {self.row.attempt} left it")
         if self.content is not None:
             tx.contents.put(self.content)
         tx.tools.put((self.row,))
