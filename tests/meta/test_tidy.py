@@ -99,6 +99,6 @@ def test_every_room_of_the_runtime_has_its_place_in_the_order() -> None:
 
 def test_a_test_lives_beside_what_it_tests() -> None:
     rooms = {path.parent.name for top in ("runtime", "tools") for path in (ROOT / top).glob("*/__init__.py")}
-    others = {"golden", "meta", "scenarios", "cases", "support", "properties", "processes", "corpora"}
+    others = {"golden", "meta", "scenarios", "cases", "support", "properties", "processes", "corpora", "frozen"}
     folders = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
     assert folders - rooms <= others
