@@ -162,11 +162,11 @@ _REFUSALS: Final = 8
 
 def _again(fault: Fault, key: str) -> Iterator[Fault]:
     """A scenario's own fault at its place. What is refused would be refused again, unless something else is written
-    in its place: an outcome that cannot be written is replaced by a failure.
+    in its place: an outcome that cannot be written is replaced by a failure, an answer of a caller by the next one.
     """
     place, _, number = key.rpartition("#")
-    repaired = place.startswith(("outcome/", "tool_outcome/"))
-    for more in range(_REFUSALS if fault.do == "refuse" and not repaired else 1):
+    replaced = place.startswith(("outcome/", "tool_outcome/", "approval/", "resolution/"))
+    for more in range(_REFUSALS if fault.do == "refuse" and not replaced else 1):
         yield attrs.evolve(fault, at=f"{place}#{int(number) + more}", run=None, keyed=True)
 
 
