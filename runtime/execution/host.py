@@ -127,7 +127,7 @@ class Host:
             else:
                 future.set_result(value)
 
-        self.environment.offload(lambda: self.store.read(operation), arrived)
+        self.environment.read(lambda: self.store.read(operation), arrived)
         return await future
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:

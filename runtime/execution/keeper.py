@@ -376,7 +376,7 @@ class Keeper:
             return post("context_failed", WorkFailed(error_info(error)), None, None)
 
         operation = transcript(invocation.agent_id, invocation.execution_id)
-        self.environment.offload(lambda: self.store.read(operation), loaded)
+        self.environment.read(lambda: self.store.read(operation), loaded)
 
     def _arm(self, live: Live, timer: ArmTimer) -> None:
         session, key, post = live.session, (timer.child, timer.state), self._poster(live)

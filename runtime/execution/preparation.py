@@ -95,15 +95,17 @@ class Preparation:
         except Exception as error:
             raise Raised(callback.where, error) from error
 
-    async def _offloaded(self, where: str, body: Callable[[], T]) -> T:
-        """Run `body` on the pool. Raises Raised; called off, a body that has not begun is skipped."""
+    async def _offloaded(self, where: str, body: Callable[[], T], *, reads: bool = False) -> T:
+        """Run `body` on the pool, or with the store's readers. Raises Raised; called off, a body that has not begun is
+        skipped.
+        """
         future: asyncio.Future[tuple[Any, BaseException | None]] = self._environment.future()
 
         def arrived(value: T | None, error: BaseException | None) -> None:
             if not future.done():
                 future.set_result((value, error))
 
-        job = self._environment.offload(body, arrived)
+        job = self._environment.read(body, arrived) if reads else self._environment.offload(body, arrived)
         try:
             value, error = await future
         except asyncio.CancelledError:
@@ -153,7 +155,7 @@ class Preparation:
         transcript, records = invocation.transcript, None
         if effect.load:
             read = partial(self._store.read, conversation(invocation.agent_id, invocation.execution_id))
-            transcript, records = await self._offloaded("transcript", lambda: _whole(read(), invocation))
+            transcript, records = await self._offloaded("transcript", lambda: _whole(read(), invocation), reads=True)
         assert transcript is not None
         made = await self._told(_Request(invocation, transcript), invocation)
         await self._hooked(made, invocation)

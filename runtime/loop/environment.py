@@ -12,13 +12,16 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Coroutine
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from pawl.runtime.loop.pool import Job, OffloadPool, PoolState
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.store import process
 
 T = TypeVar("T")
+
+_ANY: Final = 1 << 60
+"""Reads that may wait: as many as there are runs."""
 
 
 class Cancellable(Protocol):
@@ -61,6 +64,9 @@ class Environment(Protocol):
     def offloaded(self) -> PoolState:
         """How the bounded pool stands."""
 
+    def read(self, body: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> Cancellable:
+        """The same for what reads the store: it waits for no application code. No Backpressure."""
+
     def spawn(
         self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]
     ) -> Cancellable:
@@ -74,13 +80,16 @@ class Environment(Protocol):
 
 
 class AsyncioEnvironment:
-    """The production environment, on the running event loop. `workers` threads run blocking code, `backlog` waits."""
+    """The production environment, on the running event loop. `workers` threads run blocking code, `backlog` waits;
+    `readers` threads read the store.
+    """
 
-    def __init__(self, *, workers: int = 32, backlog: int = 10_000) -> None:
+    def __init__(self, *, workers: int = 32, backlog: int = 10_000, readers: int = 8) -> None:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._context = contextvars.copy_context()
         self._pool = OffloadPool(workers, backlog)
+        self._readers = OffloadPool(readers, _ANY)
         self._random = random.Random()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -117,14 +126,22 @@ class AsyncioEnvironment:
 
     def offload(self, body: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> Job[T]:
         """On a daemon thread of the pool."""
+        return self._on(self._pool, body, done)
 
+    def read(self, body: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> Job[T]:
+        """On a daemon thread of the readers."""
+        return self._on(self._readers, body, done)
+
+    def _on(
+        self, pool: OffloadPool, body: Callable[[], T], done: Callable[[T | None, BaseException | None], None]
+    ) -> Job[T]:
         def ended(value: T | None, error: BaseException | None) -> None:
             try:
                 self._loop.call_soon_threadsafe(done, value, error, context=self._context)
             except RuntimeError:
                 return  # the loop is gone, and with it everything that could have used the result
 
-        return self._pool.submit(body, ended)
+        return pool.submit(body, ended)
 
     def offloaded(self) -> PoolState:
         """Of the pool."""
@@ -153,6 +170,7 @@ class AsyncioEnvironment:
         if tasks:
             await asyncio.wait(tasks, timeout=1.0)
         self._pool.close()
+        self._readers.close()
 
 
 class _Spawned(Generic[T]):

@@ -98,10 +98,14 @@ class SimulatedEnvironment:
 
     def offload(self, body: Callable[[], T], done: Done[T]) -> SimulatedJob[T]:
         """Run `body` on the loop when its turn comes. Raises Backpressure, RuntimeClosed."""
+        if self.full and not self.closed:
+            raise Backpressure("the simulated pool is full; nothing was started, try again later")
+        return self.read(body, done)
+
+    def read(self, body: Callable[[], T], done: Done[T]) -> SimulatedJob[T]:
+        """The same, also where the pool is full. Raises RuntimeClosed."""
         if self.closed:
             raise RuntimeClosed("the runtime is closed; nothing more is started")
-        if self.full:
-            raise Backpressure("the simulated pool is full; nothing was started, try again later")
         job = SimulatedJob(self, body, done)
         self.soon(job.run)
         return job

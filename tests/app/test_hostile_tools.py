@@ -27,6 +27,7 @@ from pawl import (
     scripted,
     tool,
 )
+from pawl.runtime.loop.environment import AsyncioEnvironment
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.world import World
 
@@ -150,6 +151,39 @@ def test_bodies_that_block_every_thread_keep_the_others_waiting_and_nothing_else
     one = agent(block, quick, free, script=[calls(call("block"), call("quick"), call("free")), "done"])
     assert said_by(one, workers=1) == ["unblocked", "quick", "free"]
     assert order == ["free", "block", "quick"]
+
+
+def test_bodies_that_block_every_thread_keep_nobody_from_what_is_on_record() -> None:
+    gate, entered = threading.Event(), threading.Event()
+
+    @tool
+    def block() -> str:
+        entered.set()
+        gate.wait(30)
+        return "unblocked"
+
+    @tool(approval=True)
+    async def pay() -> str:
+        return "paid"
+
+    async def run() -> list[Any]:
+        blocker = agent(block, script=[call("block"), "done"])
+        payer = Agent(name="payer", model=scripted([call("pay"), "paid", "again"]), tools=[pay])
+        environment = AsyncioEnvironment(workers=1)
+        async with Runtime("memory://", [blocker, payer], environment=environment) as runtime:
+            try:
+                held = await runtime.start(blocker, "go")
+                await asyncio.to_thread(entered.wait)
+                rest = await runtime.run(payer, "go")
+                assert isinstance(rest, Suspended)
+                seen = [await runtime.decide(rest.request.id, approve=True), await runtime.run(payer, "more")]
+                assert len(await runtime.executions()) == 3
+                assert await runtime.result(held.id) is None
+            finally:
+                gate.set()
+            return [*seen, await held]
+
+    assert [type(rest) for rest in asyncio.run(asyncio.wait_for(run(), 30))] == [Completed] * 3
 
 
 def test_a_call_that_finds_too_much_waiting_has_not_begun_and_says_so() -> None:
