@@ -243,7 +243,7 @@ class Runtime:
 
         Raises WrongAgent, and what AgentHandle.start raises.
         """
-        handle = await self.open(agent, agent.name if agent_id is None else agent_id)
+        handle = await self.open(agent, self._known(agent).name if agent_id is None else agent_id)
         return await handle.start(text, id=id, durable_context=durable_context, timeout=timeout)
 
     async def run(
@@ -276,7 +276,7 @@ class Runtime:
         """Open the logical agent and start a run whose model answers are streamed: see AgentHandle.stream."""
 
         async def start(follow: Callable[[str], None]) -> Execution[T]:
-            handle = await self.open(agent, agent.name if agent_id is None else agent_id)
+            handle = await self.open(agent, self._known(agent).name if agent_id is None else agent_id)
             return await handle._admit(text, id, durable_context, timeout, follow)  # noqa: SLF001 - one library
 
         return EventStream(self._open(), Wanted(through_rests=through_rests, buffer=buffer), start=start)
