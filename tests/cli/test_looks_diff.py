@@ -165,3 +165,53 @@ def test_machines_with_nothing_in_common_are_told_without_end(here: Shell) -> No
     assert "~ name: m -> order" in said
     assert "  and 11 states more\n" in said
     assert "there is no state from which every word holds" in said
+
+
+def test_what_becomes_of_sessions_is_told_and_what_is_proposed_can_be_pasted(here: Shell) -> None:
+    new = OLD.replace("version: 1", "version: 2").replace("packing", "boxing").replace("hold", "held")
+    here.write("new.yaml", new)
+    renames = ("--rename", "packing=boxing", "--rename", "hold=held")
+
+    ran = here("diff", "old.yaml", "new.yaml", *renames)
+
+    told = ran.out.partition("\nsessions in flight\n")[2].splitlines()
+    assert told[0].startswith("  all are refused: new.yaml has no migration from ")
+    assert [line.split() for line in told[-4:]] == [
+        ["cart", "continues"], ["paying", "continues"], ["packing", "mapped", "to", "boxing"],
+        ["hold", "mapped", "to", "held"],
+    ]  # fmt: skip
+    yaml = here("diff", "old.yaml", "new.yaml", *renames, "--json").json["in_flight"]["proposal"]["yaml"]
+    assert all(f"    {line}" in told for line in yaml.splitlines())
+
+    here.write("new.yaml", new + yaml)
+    again = here("diff", "old.yaml", "new.yaml", "--compatible")  # the names are those that the spec leads to
+    assert again.code == 0
+    declared = again.out.partition("\nsessions in flight\n")[2].splitlines()
+    assert declared[0].startswith("  as `migrations` of new.yaml says of ")
+    assert declared[1:] == told[-4:]
+
+
+def test_what_is_declared_against_the_verdict_is_told(here: Shell) -> None:
+    digest = here("diff", "old.yaml", "new.yaml", "--json").json["old"]["spec_hash"]
+    item = f"{{from: {digest}, version: 1, compatible: true, states: {{hold: fraud}}, refuse: [paying]}}"
+    here.write("new.yaml", f"{NEW}migrations:\n  - {item}\n")
+
+    ran = here("diff", "old.yaml", "new.yaml")
+
+    told = ran.out.partition("\nsessions in flight\n")[2]
+    assert "  paying   refused\n" in told
+    assert "  packing  continues  but: on 'nudge' it stayed, goes to 'gone' now\n" in told
+    assert "  hold     mapped to fraud  but: it waits, and 'fraud' does not\n" in told
+    states = here("diff", "old.yaml", "new.yaml", "--json").json["in_flight"]["states"]
+    assert states["paying"] == {"becomes": "refused", "to": None, "doubt": None}
+    assert states["hold"] == {"becomes": "mapped", "to": "fraud", "doubt": "it waits, and 'fraud' does not"}
+
+
+def test_older_items_that_still_lead_to_the_version_before_are_told(here: Shell) -> None:
+    item = "migrations:\n  - {from: 0123456789ab, version: 1, states: {cart: cart}}\n"
+    here.write("old.yaml", OLD.replace("version: 1", "version: 2") + item)
+    here.write("new.yaml", OLD.replace("version: 1", "version: 3").replace("packing", "boxing") + item)
+
+    ran = here("diff", "old.yaml", "new.yaml", "--rename", "packing=boxing")
+
+    assert "not brought up to this version: 0123456789ab; add `to: " in ran.out
