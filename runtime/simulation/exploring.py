@@ -12,19 +12,19 @@ from typing import Final, Self
 
 import attrs
 
+from pawl.runtime.records.errors import PawlError
 from pawl.runtime.simulation.acting import StepFailed
 from pawl.runtime.simulation.comparing import Came, Seen, Way, difference, of_recovery
 from pawl.runtime.simulation.expecting import Sight
 from pawl.runtime.simulation.faults import BARRIERS, Do, Fault
-from pawl.runtime.simulation.invariants import Violated
 from pawl.runtime.simulation.playing import Player, first_unsupported
+from pawl.runtime.simulation.process import CallLost
 from pawl.runtime.simulation.scenario import Do as DoDef
 from pawl.runtime.simulation.scenario import Expected, FaultDef, RunExpected, Scenario
 from pawl.runtime.simulation.spelling import scenario_text
 from pawl.runtime.simulation.stage import Run, Stage
 from pawl.runtime.simulation.steps import Advance, Expect, Fails, Resolve, Step
 from pawl.runtime.simulation.truth import answer_of, asks_rightly, ran
-from pawl.runtime.simulation.world import Stuck
 from pawl.runtime.store.port import Store
 
 AT_BARRIERS: Final[tuple[Do, ...]] = (
@@ -97,7 +97,7 @@ def explore(
         return Explored(scenario, 0, (), str(unsupported))
     try:
         base = _undisturbed(scenario, store())
-    except (StepFailed, Violated, Stuck) as error:
+    except (AssertionError, PawlError, CallLost) as error:
         return Explored(scenario, 0, (), f"it does not even hold undisturbed: {error}")
     chosen: Sequence[tuple[Fault, ...]] = list(_disturbances(base, pairs))
     if sample is not None:
@@ -146,7 +146,7 @@ def disturb(scenario: Scenario, base: Came, faults: Sequence[Fault], store: Stor
         player.rest()
         stage.world.invariants.check()
         what = difference(base, player.came(), player.troubles)
-    except (StepFailed, Stuck, Violated) as error:
+    except (AssertionError, PawlError, CallLost) as error:
         what = f"{type(error).__name__}: {error}"
     finally:
         stage.world.close()

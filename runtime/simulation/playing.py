@@ -7,10 +7,11 @@ from typing import Final, Self
 
 import attrs
 
-from pawl.runtime.records.errors import InvalidArguments
+from pawl.runtime.records.errors import InvalidArguments, PawlError
 from pawl.runtime.simulation.acting import Actor, StepFailed, Unsupported
 from pawl.runtime.simulation.expecting import Mismatched, check
 from pawl.runtime.simulation.invariants import Violated
+from pawl.runtime.simulation.process import CallLost
 from pawl.runtime.simulation.progress import check_progress
 from pawl.runtime.simulation.scenario import Place, Scenario
 from pawl.runtime.simulation.stage import FIRST, Stage
@@ -70,6 +71,8 @@ def play(scenario: Scenario, *, store: Store | None = None, seed: int | None = N
         return Played(scenario, f"invariant {error}", scenario.at, trace.lines)
     except Stuck as error:
         return Played(scenario, f"it is stuck: {error}", scenario.at, trace.lines)
+    except (AssertionError, PawlError, CallLost) as error:
+        return Played(scenario, f"{type(error).__name__}: {error}", scenario.at, trace.lines)
     finally:
         stage.world.close()
     return Played(scenario, None, None, trace.lines)
