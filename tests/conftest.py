@@ -6,7 +6,8 @@ import hypothesis
 import pytest
 
 # Before anything imports them: failures inside the conformance suite say what was compared.
-for _module in ("conformance", "samples"):
+_PARTS = ("answers", "base", "codec", "durable", "executions", "processes", "repositories", "upkeep")
+for _module in ("conformance", "samples", *(f"conformance_{part}" for part in _PARTS)):
     pytest.register_assert_rewrite(f"pawl.runtime.simulation.{_module}")
 
 hypothesis.settings.register_profile("pawl", deadline=None)  # a busy machine is no failure

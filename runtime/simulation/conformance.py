@@ -20,16 +20,17 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
 
-MODULES: Final = ("answers", "base", "codec", "durable", "executions", "processes", "repositories", "upkeep")
-for _name in MODULES:
-    pytest.register_assert_rewrite(f"pawl.runtime.simulation.conformance_{_name}")
-pytest.register_assert_rewrite("pawl.runtime.simulation.samples")
+PARTS: Final = ("answers", "base", "codec", "durable", "executions", "processes", "repositories", "upkeep")
+for _name in ("samples", *(f"conformance_{part}" for part in PARTS)):
+    if f"pawl.runtime.simulation.{_name}" not in sys.modules:  # else it is too late, and pytest would warn
+        pytest.register_assert_rewrite(f"pawl.runtime.simulation.{_name}")
 
 from pawl.runtime.simulation.conformance_answers import AnswersConformance  # noqa: E402
 from pawl.runtime.simulation.conformance_codec import CodecConformance  # noqa: E402
