@@ -1,4 +1,7 @@
-"""The definitions of a scenario as agents that a Runtime takes: scripted models, tools, policies and filters."""
+"""The definitions of a scenario as agents that a Runtime takes: scripted models, tools, policies and filters.
+
+What is scripted to raise raises a RuntimeError.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,6 @@ _SHAPES: Final[Mapping[str, Shape]] = {
     "object": DictShape(AnyShape()),
     "any": AnyShape(),
 }
-
-
-class ScriptedFailure(Exception):
-    """What a scenario's tools, policies, filters and listeners raise."""
 
 
 class Cast:
@@ -98,7 +97,7 @@ class Cast:
     def _value(self, agent: str, name: str, made: ToolDef) -> Any:
         """What the n-th execution returns."""
         if made.raises is not None:
-            raise ScriptedFailure(made.raises)
+            raise RuntimeError(made.raises)
         values = made.returns or ("ok",)
         place = self._executions[agent, name]
         self._executions[agent, name] += 1
@@ -146,7 +145,7 @@ def _approval(rule: Approve) -> Any:
     words = rule.raises
 
     def policy(_: object) -> bool:
-        raise ScriptedFailure(words)
+        raise RuntimeError(words)
 
     return policy
 
@@ -158,7 +157,7 @@ def _filters(made: FilterDef | None) -> tuple[Callable[[str], str | Block], ...]
 
     def scripted_filter(text: str) -> str | Block:
         if filtering.raises is not None:
-            raise ScriptedFailure(filtering.raises)
+            raise RuntimeError(filtering.raises)
         if filtering.replace is not None:
             return text.replace(filtering.replace.old, filtering.replace.new)
         blocked = filtering.block is not None and filtering.block in text

@@ -10,7 +10,7 @@ from pawl.runtime.execution.load import messages
 from pawl.runtime.execution.output import current_rest
 from pawl.runtime.records.errors import OutcomeUnknown, Superseded
 from pawl.runtime.records.executions import ExecutionRecord
-from pawl.runtime.records.rests import NeedsResolution, Rest, Suspended
+from pawl.runtime.records.rests import Completed, NeedsResolution, Rest, Suspended
 from pawl.runtime.records.tools import ErrorInfo
 from pawl.runtime.simulation.scenario import (
     UNWRITTEN,
@@ -57,7 +57,7 @@ def _world(stage: Stage, expected: Expected) -> Iterable[tuple[str, object, obje
     for agent, state in expected.admission.items():
         yield f"admission.{agent}", state, admission(stage, agent)
     for agent, owner in expected.owner.items():
-        yield f"owner.{agent}", owner, stage.name_of(world.root(agent).owner)
+        yield f"owner.{agent}", owner, stage.name_of(owner_of(stage, agent))
     for event, count in expected.stale.items():
         yield f"stale.{event}", count, stale(stage)[event]
     for agent, roles in expected.transcript.items():
@@ -75,7 +75,9 @@ def _run(stage: Stage, run: Run, wanted: RunExpected) -> Iterable[tuple[str, obj
     if wanted.outcome is not None:
         yield "outcome", wanted.outcome, wanted.outcome if wanted.outcome in seen.outcomes else seen.outcomes[0]
     if wanted.output is not UNWRITTEN:
-        yield "output", wanted.output, getattr(seen.rest, "output", None)
+        output = getattr(seen.rest, "output", None)
+        nothing = not isinstance(seen.rest, Completed) and not output and not wanted.output  # said so far: nothing
+        yield "output", wanted.output, wanted.output if nothing else output
     if wanted.error is not UNWRITTEN:
         yield from _error(wanted.error, seen.error)
     record = seen.record
@@ -89,9 +91,10 @@ def _run(stage: Stage, run: Run, wanted: RunExpected) -> Iterable[tuple[str, obj
         yield from _listed("unresolved", wanted.unresolved, subjects)
     if wanted.journal is not None:
         yield from _listed("journal", wanted.journal, seen.journal)
-    if wanted.usage is not None:
-        usage = (record.usage.input, record.usage.output) if record is not None else None
-        yield "usage (input, output)", (wanted.usage.input, wanted.usage.output), usage
+    for name in ("input", "output") if wanted.usage is not None else ():
+        if getattr(wanted.usage, name) is not None:
+            used = getattr(record.usage, name) if record is not None else None
+            yield f"usage.{name}", getattr(wanted.usage, name), used
     if wanted.events is not None:
         yield from _listed("events", wanted.events, seen.events)
     for call in wanted.keys:
@@ -219,11 +222,17 @@ def model_calls(stage: Stage, names: Iterable[str]) -> dict[str, int]:
     )
 
 
+def owner_of(stage: Stage, agent_id: str) -> str | None:
+    """The owner id that is on record for an agent; None where there is no such agent yet."""
+    root = stage.world.store.read(lambda tx: tx.agents.get(agent_id))
+    return root.owner if root is not None else None
+
+
 def admission(stage: Stage, agent_id: str) -> str:
     """The state of an agent's slot: in the process that owns it, else by what is stored."""
-    root = stage.world.root(agent_id)
+    owner = owner_of(stage, agent_id)
     for process in stage.world.processes:
-        if process.alive and process.owner == root.owner:
+        if process.alive and process.owner == owner:
             state = str(process.runtime._keeper.registry.state(agent_id))  # noqa: SLF001
             if state != "vacant":
                 return state

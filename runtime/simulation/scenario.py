@@ -294,6 +294,14 @@ _Open: TypeAlias = Literal[Unwritten.UNWRITTEN]
 
 
 @attrs.frozen
+class UsageExpected:
+    """Tokens that a run must have used."""
+
+    input: int | None = None
+    output: int | None = None
+
+
+@attrs.frozen
 class RunExpected:
     """What a run must have come to; what is not written is not compared."""
 
@@ -306,7 +314,7 @@ class RunExpected:
     pending: Wanted | None = None
     unresolved: Wanted | None = None
     journal: Wanted | None = None
-    usage: Used | None = None
+    usage: UsageExpected | None = None
     events: Wanted | None = None
     keys: dict[str, Literal["same"]] = attrs.field(factory=dict)
     state: str | None = None

@@ -23,7 +23,7 @@ from pawl.runtime.records.errors import (
     Superseded,
 )
 from pawl.runtime.records.events import Event, EventKind
-from pawl.runtime.simulation.cast import Cast, ScriptedFailure
+from pawl.runtime.simulation.cast import Cast
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.scenario import AgentDef, FaultDef, Scenario
@@ -141,7 +141,7 @@ class Stage:
             if event.kind == listener.raises_on and self.logical.get(event.agent_id, event.agent_id) == agent:
                 if quietly and made.on_listener_error == "report":
                     return process.runtime.remove_listener(told)
-                raise ScriptedFailure(f"scripted to raise at {event.kind}")
+                raise RuntimeError(f"scripted to raise at {event.kind}")
             return None
 
         return told

@@ -46,7 +46,7 @@ class Start(_Inside):
     word = "start"
     agent: str
     input: str
-    name: str = _key("as")
+    name: str = _key("as", "")
     mode: Literal["run", "stream"] = "run"
     durable_context: Json = None
     id: str | None = None

@@ -50,7 +50,7 @@ def played(text: str) -> Played:
         ("expect: {r1: {state: failed}}", 10, "r1.state: expected failed, actual completed"),
         ("expect: {r1: {pending: [c1]}}", 10, "r1.pending: expected [c1], actual []"),
         ("expect: {r1: {unresolved: [c1]}}", 10, "r1.unresolved: expected [c1], actual []"),
-        ("expect: {r1: {usage: {input: 1}}}", 10, "r1.usage (input, output): expected [1, 0], actual [0, 0]"),
+        ("expect: {r1: {usage: {output: 1}}}", 10, "r1.usage.output: expected 1, actual 0"),
         ("expect: {r1: {keys: {c2: same}}}", 10, "r1.keys.c2: expected an attempt, actual []"),
         ("expect: {r1: {events: [done]}}", 10, "r1.events: expected [done], actual [tool_call, tool_result, done]"),
         (

@@ -27,7 +27,7 @@ from pawl.runtime.simulation.scenario import (
     Wanted,
     WantedError,
 )
-from pawl.runtime.simulation.steps import SINGLE, STEPS, Change, Decide, Expect, Fails, Verdict
+from pawl.runtime.simulation.steps import SINGLE, STEPS, Change, Decide, Expect, Fails, Start, Verdict
 from pawl.tools.compiler.findings import listed, quoted, suggest
 from pawl.tools.compiler.nodes import Mapping, Node, Scalar, Sequence
 from pawl.tools.scenario.reader import INVALID, Hook, Reader, hint_of, keys_of, named, place_of
@@ -216,6 +216,8 @@ def read_step(reader: Reader, node: Node) -> Any:
     if _is_nothing(value):
         value = Mapping((), value.at)
     made, sound = _record(reader, cls, value, **more)
+    if isinstance(made, Start) and not made.name:
+        made = attrs.evolve(made, name=f"start-{value.at.line}-{value.at.column}")  # nothing else can speak of it
     return _checked(reader, value, made) if sound else made
 
 
