@@ -39,7 +39,7 @@ _KEYS: Final = {
 
 
 @attrs.define
-class _Read:
+class Dump:
     """A dump, read and decoded."""
 
     agent: AgentRoot | None = None
@@ -62,7 +62,11 @@ def load(store: Store, lines: Iterable[str]) -> ExecutionRecord:
     Raises InvalidArguments for a file that is not a whole dump, with the line; AgentExists, IdConflict for what is
     there already; StoreUnavailable. Then nothing is written.
     """
-    read = _read(lines)
+    return put(store, read_dump(lines))
+
+
+def put(store: Store, read: Dump) -> ExecutionRecord:
+    """The same for a dump that was read before."""
     assert read.execution is not None
     Asker(store).ask(lambda tx: _write(tx, read))
     return read.execution
@@ -71,8 +75,9 @@ def load(store: Store, lines: Iterable[str]) -> ExecutionRecord:
 # --- the lines --------------------------------------------------------------------------------------------------------
 
 
-def _read(lines: Iterable[str]) -> _Read:
-    read, number, ended = _Read(), 0, False
+def read_dump(lines: Iterable[str]) -> Dump:
+    """What `dump` wrote, decoded. Raises InvalidArguments, with the line."""
+    read, number, ended = Dump(), 0, False
     for number, line in enumerate(lines, 1):
         try:
             value = decode_json(line, "dump")
@@ -107,7 +112,7 @@ def _kind(value: Any, number: int) -> str:
     raise InvalidArguments(f"no line of a dump has the keys {', '.join(sorted(value))}")
 
 
-def _take(read: _Read, what: str, value: dict[str, Any]) -> None:
+def _take(read: Dump, what: str, value: dict[str, Any]) -> None:
     match what:
         case "agent":
             read.agent = _once(read.agent, _record(value[what], AgentRoot))
@@ -154,7 +159,7 @@ def _awaiting(value: Any) -> Awaiting | None:
     return awaiting
 
 
-def _entry(read: _Read, value: dict[str, Any]) -> tuple[int, JournalEntry]:
+def _entry(read: Dump, value: dict[str, Any]) -> tuple[int, JournalEntry]:
     if read.execution is None:
         raise InvalidArguments("a journal record before the execution")
     position, at, meta = value["journal"], value["at"], value["meta"]
@@ -174,7 +179,7 @@ def _entry(read: _Read, value: dict[str, Any]) -> tuple[int, JournalEntry]:
 # --- the transaction --------------------------------------------------------------------------------------------------
 
 
-def _write(tx: Transaction, read: _Read) -> None:
+def _write(tx: Transaction, read: Dump) -> None:
     """All of it, looked over at the end. Raises what is there already, InvalidArguments for what does not fit."""
     root, record = read.agent, read.execution
     assert root is not None

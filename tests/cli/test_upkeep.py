@@ -178,6 +178,7 @@ def test_what_cannot_be_dumped_or_loaded_is_said(shell: Shell) -> None:
     shell.write("bad.jsonl", "hello\n")
     ran = shell("load", "bad.jsonl", "--db", "report.db")
     assert (ran.code, "bad.jsonl: line 1: dump: not JSON" in ran.err) == (2, True)
+    assert not (shell.folder / "report.db").exists()
     (shell.folder / "bytes.jsonl").write_bytes(b"\xff\xfe")
     assert "is not UTF-8 text" in shell("load", "bytes.jsonl", "--db", "report.db").err
     assert shell("load", "report.jsonl", "--db", "report.db").code == 0

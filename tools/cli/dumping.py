@@ -9,7 +9,7 @@ from pathlib import Path
 from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.store.sqlite_look import SqliteLook
 from pawl.runtime.upkeep.dump import dump as dumped
-from pawl.runtime.upkeep.load import load as loaded
+from pawl.runtime.upkeep.load import put, read_dump
 from pawl.tools.cli.finding import execution_id
 from pawl.tools.cli.output import Misuse, as_json, err, out, raw
 from pawl.tools.cli.stores import looked_at, opened, option
@@ -49,11 +49,12 @@ def load(file: str, db: str, json: bool) -> None:
         raise Misuse(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise Misuse(f"{file} is not UTF-8 text ({error.reason} at byte {error.start})") from None
-    with opened(db, create=True) as store:
-        try:
-            record = loaded(store, lines)
-        except InvalidArguments as error:
-            raise InvalidArguments(f"{file}: {error}") from error
+    try:
+        read = read_dump(lines)  # before a store is made for it
+        with opened(db, create=True) as store:
+            record = put(store, read)
+    except InvalidArguments as error:
+        raise InvalidArguments(f"{file}: {error}") from error
     if json:
         as_json({"execution_id": record.execution_id, "agent_id": record.agent_id, "status": record.status})
         return
