@@ -59,7 +59,7 @@ class LoadContext:
 
 @attrs.frozen
 class FilterText:
-    """Ask the definition's filters about the text of a stage; `work` names it."""
+    """Ask the output type, where there is one, and the filters about the text of a stage; `work` names it."""
 
     work: str
     stage: Literal["input", "output"]
@@ -80,13 +80,6 @@ class CallModel:
 
     request: ModelRequest
     revision: int
-
-
-@attrs.frozen
-class CheckOutput:
-    """Look, off the loop, whether an answer is of the agent's output type."""
-
-    text: str
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pawl.runtime.agent.assembly import offered
 from pawl.runtime.agent.barrier_steps import Effects
-from pawl.runtime.agent.effects import CheckOutput, FilterText, LoadContext, PrepareRequest
+from pawl.runtime.agent.effects import FilterText, LoadContext, PrepareRequest
 from pawl.runtime.agent.facts import NOTHING, Facts
 from pawl.runtime.agent.payloads import FilteredText, LoadedContext
 from pawl.runtime.agent.transcript import Transcript
@@ -29,10 +29,8 @@ class Preparing(Facts):
     def start_output_filter(self, payload: object) -> tuple[Self, Effects]:
         """The output type is checked and filters run off the loop; plain text without filters passes at once."""
         said = self.answer.text if self.answer is not None else ""
-        if self.agent.output_filters:
+        if self.agent.output_filters or self.agent.output.shape is not None:
             return self._filter("output", said)
-        if self.agent.output.shape is not None:
-            return self, (CheckOutput(said),)
         return self, (Raise("output_filtered", FilteredText(said)),)
 
     def _filter(self, stage: Literal["input", "output"], text: str) -> tuple[Self, Effects]:

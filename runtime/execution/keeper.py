@@ -20,7 +20,6 @@ from pawl.runtime.agent.effects import (
     Authorize,
     Begun,
     CallModel,
-    CheckOutput,
     Closed,
     Command,
     Emit,
@@ -46,7 +45,6 @@ from pawl.runtime.barriers.rest import let_go
 from pawl.runtime.barriers.tool_outcome import ToolCommit
 from pawl.runtime.execution.act import Permit
 from pawl.runtime.execution.audience import Audience
-from pawl.runtime.execution.checking import check_output
 from pawl.runtime.execution.deadlines import Deadlines, nearer
 from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide, ended
 from pawl.runtime.execution.lease import Lease
@@ -282,8 +280,6 @@ class Keeper:
                 self._preparation.filter(effect, invocation, self._poster(live))
             case PrepareRequest():
                 self._preparation.request(effect, invocation, self._poster(live))
-            case CheckOutput(text):
-                check_output(self.environment, invocation.agent, text, self._poster(live))
             case Emit(event):
                 self.observer.told(live, event)
                 self._audience.tell(event)

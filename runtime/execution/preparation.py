@@ -52,7 +52,7 @@ class Preparation:
         return len(self._running)
 
     def filter(self, effect: FilterText, invocation: AgentInvocation, post: Post) -> None:
-        """Run the filters of a stage: `…_filtered`, `…_filter_failed`, or `output_invalid`."""
+        """Check an output's type, run the filters of a stage: `…_filtered`, `…_filter_failed`, or `output_invalid`."""
         work = self._filter(effect, invocation)
         self._start(effect.work, work, f"{effect.stage}_filter_failed", post)
 
