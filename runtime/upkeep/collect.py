@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -279,20 +280,20 @@ def _oldest(tx: Transaction, root: AgentRoot, before: float, whole: bool, rows: 
     """The executions at the beginning of an agent's journal that can go; no more than `rows` records of them, but one
     execution at least.
     """
-    found = _Oldest()
+    found, journal = _Oldest(), _Journal(tx, root.agent_id)
     start: int | None = None
-    while first := tx.upkeep.journal(root.agent_id, found.upto, 1):
-        start = first[0].place - 1 if start is None else start
-        name = first[0].columns["execution_id"]
+    while (first := journal.next) is not None:
+        start = first.place - 1 if start is None else start
+        name = first.columns["execution_id"]
         record = _record(tx, name)
         if record is None or not _over(record, before):
             found.stays = "unreadable" if record is None else "recent" if record.status in TERMINAL else "open"
             return found
         seen = not whole and record.status in VISIBLE
-        if seen and first[0].place > root.since:
+        if seen and first.place > root.since:
             found.stays = "seen"
             return found
-        run = _run(tx, root.agent_id, name, found.upto)
+        run = _run(journal, name)
         if run is None:
             found.stays = "unreadable"
         elif not whole and run.newest:
@@ -318,21 +319,40 @@ class _Run:
     newest: bool
 
 
-def _run(tx: Transaction, agent_id: str, execution_id: str, after: int) -> _Run | None:
-    """The stretch that begins behind `after`; None where it cannot be read."""
+def _run(journal: _Journal, execution_id: str) -> _Run | None:
+    """The stretch that begins with the next record; None where it cannot be read."""
     requests: list[str] = []
-    last = after
-    while page := tx.upkeep.journal(agent_id, last, PAGE):
-        for stored in page:
-            if stored.columns["execution_id"] != execution_id:
-                return _Run(last, requests, False)
-            if stored.columns["kind"] == JournalKind.APPROVAL_REQUIRED:
-                try:
-                    requests.append(str(decode_json(stored.body.decode(), "meta")["request_id"]))
-                except (PawlError, UnicodeDecodeError, KeyError, TypeError):
-                    return None
-            last = stored.place
-    return _Run(last, requests, True)
+    last = 0
+    while (stored := journal.next) is not None and stored.columns["execution_id"] == execution_id:
+        if stored.columns["kind"] == JournalKind.APPROVAL_REQUIRED:
+            try:
+                requests.append(str(decode_json(stored.body.decode(), "meta")["request_id"]))
+            except (PawlError, UnicodeDecodeError, KeyError, TypeError):
+                return None
+        last = stored.place
+        journal.pop()
+    return _Run(last, requests, journal.next is None)
+
+
+class _Journal:
+    """An agent's journal from its beginning, read ahead in pages that grow: most agents have little to give."""
+
+    def __init__(self, tx: Transaction, agent_id: str) -> None:
+        self._tx, self._agent_id = tx, agent_id
+        self._page: deque[Stored] = deque()
+        self._size, self._after = 8, 0
+
+    @property
+    def next(self) -> Stored | None:
+        """The next record, None behind the last one."""
+        if not self._page:
+            self._page.extend(self._tx.upkeep.journal(self._agent_id, self._after, self._size))
+            self._size = min(2 * self._size, PAGE)
+        return self._page[0] if self._page else None
+
+    def pop(self) -> None:
+        """Go on behind it."""
+        self._after = self._page.popleft().place
 
 
 # --- leases -----------------------------------------------------------------------------------------------------------
