@@ -30,6 +30,9 @@ class Redaction(Protocol):
     def text(self, text: str) -> str:
         """Free text: messages, results, reasons."""
 
+    def number(self, value: float) -> Any:
+        """A number that is not known to be a count or a time."""
+
     def name(self, kind: str, name: str) -> str:
         """An id that a caller chose."""
 
@@ -59,6 +62,10 @@ class Placeholders:
         """`[12 characters, 8d5e957f2971]`; nothing stays nothing."""
         return f"[{len(text)} characters, {self._tag(text)}]" if text else ""
 
+    def number(self, value: float) -> Any:
+        """`[number, 8d5e957f2971]`."""
+        return f"[number, {self._tag(canonical(value))}]"
+
     def name(self, kind: str, name: str) -> str:
         """`agent-8d5e957f2971`."""
         return f"{kind}-{self._tag(name)}"
@@ -78,7 +85,7 @@ class Placeholders:
             return [self._value(item) for item in value]
         if value is None or isinstance(value, bool):
             return value
-        return self.text(value) if isinstance(value, str) else f"[number, {self._tag(canonical(value))}]"
+        return self.text(value) if isinstance(value, str) else self.number(value)
 
     def raw(self, arguments: str) -> str:
         """The same for JSON text; whatever else a model wrote is a text."""
@@ -104,6 +111,10 @@ class Declared:
         """As it is."""
         return text
 
+    def number(self, value: float) -> Any:
+        """As it is."""
+        return value
+
     def name(self, kind: str, name: str) -> str:  # noqa: ARG002
         """As it is."""
         return name
@@ -126,11 +137,14 @@ class Declared:
         return replace(row, arguments=arguments, raw_arguments=row.shown_raw)
 
 
-KEPT: Final = frozenset(
-    {"llm_call_id", "status", "usage", "input", "output", "model", "late", "calls", "id", "name", "tool_call_id"}
-    | {"tool", "attempt", "seconds", "request_id", "subject", "outcome", "verdict", "type", "decisions", "edit"}
+WORDS: Final = frozenset(
+    {"llm_call_id", "status", "model", "calls", "id", "name", "tool_call_id", "tool", "request_id", "subject"}
+    | {"outcome", "verdict", "type"}
 )
-"""Names in the meta of a journal record whose numbers and words stay."""
+"""Names in the meta of a journal record whose words stay: ids of calls, names of tools, models and errors, kinds."""
+
+NUMBERS: Final = frozenset({"input", "output", "attempt", "seconds"})
+"""Names whose numbers stay."""
 
 
 def redacted_meta(redaction: Redaction, meta: dict[str, Any]) -> dict[str, Any]:
@@ -149,9 +163,9 @@ def _meta(redaction: Redaction, name: str, value: Any) -> Any:
         return redaction.raw(value)
     if isinstance(value, str) and name == "start_id":
         return redaction.name("start", value)
-    if name in KEPT or value is None or isinstance(value, bool):
+    if value is None or isinstance(value, bool) or name in (WORDS if isinstance(value, str) else NUMBERS):
         return value
-    return redaction.text(value if isinstance(value, str) else canonical(value))
+    return redaction.text(value) if isinstance(value, str) else redaction.number(value)
 
 
 def redacted_error(redaction: Redaction, error: Any) -> Any:

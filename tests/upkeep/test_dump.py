@@ -22,6 +22,7 @@ from pawl.runtime.store.sqlite_look import SqliteLook
 from pawl.runtime.upkeep.check import check_store
 from pawl.runtime.upkeep.dump import dump
 from pawl.runtime.upkeep.load import load
+from pawl.runtime.upkeep.redact import Declared, Placeholders, redacted_meta
 from upkeep.town import agents, memory, town
 
 KEY = b"the same in every test"
@@ -244,3 +245,25 @@ def test_a_damaged_execution_is_not_dumped_in_part(file: Path) -> None:
     with pytest.raises(PawlError, match="missing"):
         dump(look, name)
     look.close()
+
+
+def test_what_is_not_known_to_be_structure_is_text() -> None:
+    meta = {
+        "usage": {"input": 3, "output": "secret"},
+        "status": "completed",
+        "late": True,
+        "note": "secret",
+        "amount": 7,
+        "seconds": 0.5,
+        "calls": [{"id": "c1", "name": "pay", "arguments": '{"to": "secret", "n": 7}', "secret": None}, "c2"],
+        "decisions": [{"verdict": "approved", "message": "secret", "edit": {"to": ["secret", {"secret": 1}]}}],
+        "error": {"type": "ToolError", "message": "secret"},
+        "start_id": "secret",
+    }
+    shown = redacted_meta(Placeholders(KEY), meta)
+    assert {name for name in meta if name in shown} == set(meta)
+    assert "secret" not in json.dumps(shown).replace('"secret": null', "")
+    assert (shown["usage"]["input"], shown["status"], shown["late"], shown["seconds"]) == (3, "completed", True, 0.5)
+    assert isinstance(shown["amount"], str)
+    assert (shown["calls"][0]["id"], shown["calls"][1], shown["error"]["type"]) == ("c1", "c2", "ToolError")
+    assert redacted_meta(Declared({}), meta) == meta
