@@ -45,7 +45,7 @@ class Execution(Generic[T_co]):
     async def history(self, after: int = 0) -> Sequence[Event]:
         """The durable events of this run behind a cursor, in order; the cursor of the last one is where to go on.
 
-        Raises ExecutionNotFound.
+        Raises ExecutionNotFound; InvalidArguments for a cursor of elsewhere.
         """
         return await self._host.read(history(self.id, after))
 

@@ -8,7 +8,7 @@ import attrs
 
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.decide import undecided
-from pawl.runtime.execution.load import journal
+from pawl.runtime.execution.load import check_place, journal
 from pawl.runtime.execution.output import awaiting_of, ended, unresolved
 from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.events import Event, EventKind, durable_events
@@ -53,7 +53,7 @@ def page(execution_id: str, after: int, *, upto: int | None = None, limit: int =
     def read(tx: Transaction) -> Page:
         record = existing(tx, execution_id)
         if after:
-            _check_place(tx, record, after)
+            check_place(tx, record, after)
         groups: list[tuple[Event, ...]] = []
         place, count = after, 0
         for entry in journal(tx, record, after, limit + 1):
@@ -96,14 +96,3 @@ def _rest(tx: Transaction, record: ExecutionRecord) -> Event | None:
             return Event(EventKind.RECOVERY_RESOLUTION_REQUIRED, record.execution_id, record.agent_id, data)
         case _:
             return None
-
-
-def _check_place(tx: Transaction, record: ExecutionRecord, after: int) -> None:
-    if after < record.first_position:
-        return  # of an earlier run of the same agent: everything of this one is behind it
-    found = tx.journal.read(record.agent_id, after - 1, 1)
-    if not found or found[0].execution_id != record.execution_id:
-        raise InvalidArguments(
-            f"after={after} is a place that execution {record.execution_id} has not come to; "
-            "give the cursor of one of its events, or 0 for all"
-        )
