@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pawl import sync
-    from pawl.runtime.agent.approval import ApprovalQuery, Authorization
+    from pawl.runtime.agent.approval import ApprovalQuery, Authorization, Policy, PolicyAnswer
     from pawl.runtime.agent.context import ToolContext
     from pawl.runtime.agent.context_policy import ContextPolicy, ContextQuery, ContextUnit
     from pawl.runtime.agent.definition import Agent
@@ -163,6 +163,8 @@ __all__ = [
     "OutcomeUnknown",
     "OutputSchema",
     "PawlError",
+    "Policy",
+    "PolicyAnswer",
     "PreparationTimeout",
     "Provider",
     "Rate",
@@ -269,6 +271,8 @@ _EXPORTS = {
     "OutcomeUnknown": "pawl.runtime.records.errors",
     "OutputSchema": "pawl.runtime.llm.port",
     "PawlError": "pawl.runtime.records.errors",
+    "Policy": "pawl.runtime.agent.approval",
+    "PolicyAnswer": "pawl.runtime.agent.approval",
     "PreparationTimeout": "pawl.runtime.records.errors",
     "Provider": "pawl.runtime.llm.port",
     "Rate": "pawl.runtime.agent.rate",

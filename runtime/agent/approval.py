@@ -43,23 +43,35 @@ class Authorization:
     reason: str = ""
 
 
-PolicyAnswer: TypeAlias = bool | Permission | tuple[bool | Permission, str] | Authorization
-"""True asks a person and False allows, as in `approval=True`; a tuple adds a reason."""
+PolicyAnswer: TypeAlias = Permission | tuple[Permission, str] | Authorization
+"""What a policy returns; a tuple adds a reason. No bool: True could mean "ask" as well as "allow"."""
+
+_Said: TypeAlias = str | tuple[str, str] | Authorization
 
 Policy: TypeAlias = (
-    Callable[[ApprovalQuery], PolicyAnswer | Awaitable[PolicyAnswer]]
-    | Callable[[ApprovalQuery, ToolContext[Any]], PolicyAnswer | Awaitable[PolicyAnswer]]
+    Callable[[ApprovalQuery], _Said | Awaitable[_Said]]
+    | Callable[[ApprovalQuery, ToolContext[Any]], _Said | Awaitable[_Said]]
 )
-"""A function of the query, or of the query and a ToolContext, where it finds `deps`."""
+"""A function of the query, or of the query and a ToolContext, where it finds `deps`. It returns a PolicyAnswer; one
+that is annotated with a plain `str` is a policy too, and what is no answer leaves it to a person."""
 
 ApprovalRule: TypeAlias = bool | Permission | Policy
 
 _PERMISSIONS: Final = ("allow", "ask", "reject")
 
+_RETURN: Final = "return 'allow', 'ask' or 'reject', a pair of one of these and a reason, or an Authorization"
+
+
+class NoAnswer(TypeError):
+    """A policy returned what is no PolicyAnswer."""
+
 
 @attrs.frozen
 class Approval:
-    """The rule of one tool: `fixed`, or else a `policy`. A policy that fails in any way leaves it to a person."""
+    """The rule of one tool: `fixed`, or else a `policy`. A policy that fails in any way leaves it to a person.
+
+    So does one that returns anything but a PolicyAnswer, bools included.
+    """
 
     fixed: Authorization | None = None
     policy: Policy | None = None
@@ -115,12 +127,19 @@ def approval_of(rule: object, where: str) -> Approval:
     if callable(rule) and not isinstance(rule, type):
         return Approval(policy=cast(Policy, rule), wants=callback_of(rule, "approval policy", where, 1, 2).wants)
     try:
-        return Approval(fixed=read_answer(rule))
+        return Approval(fixed=read_answer(_word(rule)))
     except TypeError:
         raise InvalidArguments(
             f"{where}: approval={rule!r:.60} is unknown; give False or 'allow', True or 'ask', 'reject', "
-            "or a function of an ApprovalQuery that returns one of these"
+            "or a function of an ApprovalQuery that returns 'allow', 'ask' or 'reject'"
         ) from None
+
+
+def _word(rule: object) -> object:
+    """A rule in words: whether approval is needed is a question for yes and no, what a policy permits is none."""
+    if isinstance(rule, bool):
+        return "ask" if rule else "allow"
+    return rule
 
 
 def read_answer(answer: object) -> Authorization:
@@ -131,10 +150,8 @@ def read_answer(answer: object) -> Authorization:
         permission, reason = answer
     else:
         permission, reason = cast(Permission, answer), ""
-    if isinstance(permission, bool):
-        permission = "ask" if permission else "allow"
     if not isinstance(permission, str) or permission not in _PERMISSIONS or not isinstance(reason, str):
-        raise TypeError(f"the answer {answer!r:.80} is none of 'allow', 'ask', 'reject', True, False, (one, 'reason')")
+        raise NoAnswer(f"the answer {answer!r:.80} permits nothing; {_RETURN}")
     try:
         reason.encode()
     except UnicodeEncodeError:
@@ -144,5 +161,8 @@ def read_answer(answer: object) -> Authorization:
 
 
 def _closed(error: Exception, quiet: bool) -> Authorization:
-    words = "" if quiet else f": {said(error)}"
-    return Authorization("ask", f"the approval policy failed: {type(error).__name__}{words}"[:500])
+    if isinstance(error, NoAnswer):
+        words = f"TypeError: {f'the answer permits nothing; {_RETURN}' if quiet else said(error)}"
+    else:
+        words = type(error).__name__ + ("" if quiet else f": {said(error)}")
+    return Authorization("ask", f"the approval policy failed: {words}"[:500])

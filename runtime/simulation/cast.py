@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import attrs
 
+from pawl.runtime.agent.approval import PolicyAnswer
 from pawl.runtime.agent.arguments import Parameters
 from pawl.runtime.agent.containers import DictShape, Field, ListShape, RecordShape
 from pawl.runtime.agent.context_policy import ContextPolicy
@@ -144,7 +145,7 @@ def _approval(rule: Approve) -> Any:
         return rule.rule
     words = rule.raises
 
-    def policy(_: object) -> bool:
+    def policy(_: object) -> PolicyAnswer:
         raise RuntimeError(words)
 
     return policy

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pawl.runtime.agent.approval import Approval, ApprovalQuery, Authorization, approval_of
+from pawl.runtime.agent.approval import Approval, ApprovalQuery, Authorization, PolicyAnswer, approval_of
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.probe import Found, read_probe
 from pawl.runtime.records.errors import InvalidArguments
@@ -49,11 +49,8 @@ def test_an_unknown_rule_is_refused(rule: Any) -> None:
 
 ANSWERS: list[tuple[Any, Authorization]] = [
     ("allow", Authorization("allow")),
-    (False, Authorization("allow")),
-    (True, Authorization("ask")),
     (Word.ASK, Authorization("ask")),
     (("reject", "too expensive"), Authorization("reject", "too expensive")),
-    ((True, "big"), Authorization("ask", "big")),
     (Authorization("reject", "no"), Authorization("reject", "no")),
 ]
 
@@ -76,7 +73,8 @@ def test_a_policy_decides_from_the_query(answer: Any, expected: Authorization) -
 
 
 @pytest.mark.parametrize(
-    "answer", [None, 1, "yes", "", (), ("allow", None), ("allow", "a", "b"), {"allow": True}, object()]
+    "answer",
+    [None, 1, True, False, (True, "big"), (False, ""), "yes", "", (), ("allow", None), ("allow", "a", "b"), {}],
 )
 def test_an_answer_of_another_kind_leaves_it_to_a_person(answer: Any) -> None:
     for verdict in (
@@ -85,6 +83,18 @@ def test_an_answer_of_another_kind_leaves_it_to_a_person(answer: Any) -> None:
     ):
         assert verdict.permission == "ask"
         assert verdict.reason.startswith("the approval policy failed: TypeError: the answer ")
+        assert "return 'allow', 'ask' or 'reject'" in verdict.reason
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_policy_that_answers_yes_or_no_allows_nothing(answer: Any) -> None:
+    assert approval_of(lambda query: answer, "x").ask(QUERY).permission == "ask"
+    with pytest.raises(InvalidArguments, match="is unknown"):
+        approval_of((answer, "big"), "x")
+    quiet = approval_of(lambda query: answer, "x").ask(QUERY, quiet=True).reason
+    assert "return 'allow', 'ask' or 'reject'" in quiet
+    assert str(answer) not in quiet
+    assert approval_of(answer, "x").fixed == Authorization("ask" if answer else "allow")
 
 
 def test_a_policy_that_raises_leaves_it_to_a_person_with_the_reason() -> None:
@@ -173,8 +183,8 @@ def with_context(query: ApprovalQuery, ctx: ToolContext[str]) -> str:
     return "reject" if ctx.deps == "read only" else "allow"
 
 
-def with_default(query: ApprovalQuery, limit: int = 5) -> bool:
-    return limit != 5
+def with_default(query: ApprovalQuery, limit: int = 5) -> str:
+    return "allow" if limit == 5 else "ask"
 
 
 def test_a_policy_with_a_second_parameter_is_given_the_context() -> None:
@@ -204,7 +214,7 @@ def test_a_policy_whose_error_cannot_be_shown_leaves_it_to_a_person() -> None:
         def __str__(self) -> str:
             raise RuntimeError("no str")
 
-    def policy(query: ApprovalQuery) -> bool:
+    def policy(query: ApprovalQuery) -> PolicyAnswer:
         raise Hostile
 
     said = approval_of(policy, "tool x").ask(QUERY)

@@ -12,8 +12,7 @@ SNIPPET = """
 import asyncio
 from typing import Annotated, Any, assert_type
 import attrs
-from pawl import Block, FilterQuery, Rate, Secret
-from pawl.runtime.agent.approval import ApprovalQuery, PolicyAnswer
+from pawl import ApprovalQuery, Block, FilterQuery, Policy, PolicyAnswer, Rate, Secret
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.tool import Tool, tool
@@ -24,10 +23,22 @@ def bare(order_id: str, cents: int = 5) -> str:
     return order_id
 
 def policy(query: ApprovalQuery) -> PolicyAnswer:
-    return ("reject", "too much") if query.arguments["cents"] > 5 else False
+    return ("reject", "too much") if query.arguments["cents"] > 5 else "allow"
 
-async def later(query: ApprovalQuery) -> bool:
-    return True
+async def later(query: ApprovalQuery) -> PolicyAnswer:
+    return "ask"
+
+def in_words(query: ApprovalQuery) -> str:
+    return "ask"
+
+async def with_reason(query: ApprovalQuery) -> tuple[str, str]:
+    return "ask", "it is Sunday"
+
+rules: list[Policy] = [policy, later, in_words, with_reason]
+tool(len, name="size", approval=in_words)
+
+def yes_or_no(query: ApprovalQuery) -> bool:
+    return False
 
 @tool(approval=policy, recovery="replay", timeout=5)
 async def optional(ctx: ToolContext) -> int:
@@ -41,8 +52,8 @@ class Deps:
 def typed(card: Annotated[str, Secret], ctx: ToolContext[Deps]) -> str:
     return assert_type(ctx.deps, Deps).url
 
-def with_deps(query: ApprovalQuery, ctx: ToolContext[Deps]) -> bool:
-    return assert_type(ctx.deps.url, str) == ""
+def with_deps(query: ApprovalQuery, ctx: ToolContext[Deps]) -> PolicyAnswer:
+    return "allow" if assert_type(ctx.deps.url, str) else "reject"
 
 def screen(text: str, query: FilterQuery) -> str | Block:
     return Block("no") if query.tool == "bare" else text
@@ -75,6 +86,7 @@ tool(result_filter=5)  # WRONG
 bare("7", euros=5)  # WRONG
 coroutine = optional()  # WRONG
 tool(approval="maybe")  # WRONG
+tool(approval=yes_or_no)  # WRONG
 tool(recovery="retry")  # WRONG
 Agent(name="a", model=5)  # WRONG
 Agent(name="a", model="openai:x", tools=[5])  # WRONG

@@ -16,6 +16,7 @@ from pawl import (
     DefinitionChanged,
     InvalidArguments,
     NotSuspended,
+    PolicyAnswer,
     Rejected,
     Rest,
     StaleRequest,
@@ -327,14 +328,18 @@ def with_policy(policy: Any) -> Agent:
     return Agent(name="p", model=scripted([both, "done"], record=False), tools=[send, add])
 
 
-def raises(query: ApprovalQuery) -> bool:
+def raises(query: ApprovalQuery) -> PolicyAnswer:
     raise RuntimeError("no rules today")
 
 
-async def hangs(query: ApprovalQuery) -> bool:
+async def hangs(query: ApprovalQuery) -> PolicyAnswer:
     import asyncio
 
     await asyncio.sleep(10_000)
+    return "allow"
+
+
+def says_yes(query: ApprovalQuery) -> Any:
     return False
 
 
@@ -348,6 +353,7 @@ async def asks(query: ApprovalQuery) -> Authorization:
         (asks, "send to a"),
         (raises, "the approval policy failed: RuntimeError: no rules today"),
         (hangs, "the approval policy did not answer in time"),
+        (says_yes, "the approval policy failed: TypeError: the answer False permits nothing; return 'allow', 'ask'"),
         (lambda query: "perhaps", "the approval policy failed: TypeError"),
         (lambda query: ("ask", "because"), "because"),
     ],

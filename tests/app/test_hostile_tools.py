@@ -387,7 +387,7 @@ def test_a_policy_and_a_probe_find_the_deps_too() -> None:
         return "ok"
 
     for one in (policy, async_policy):
-        with_runtime(agent(tool(name="body", approval=one)(body)))  # type: ignore[arg-type]  # says str
+        with_runtime(agent(tool(name="body", approval=one)(body)))
     assert [(type(deps), call_id) for deps, call_id in seen] == [(Deps, "c1")] * 2
 
 

@@ -53,7 +53,7 @@ def ask(query: ApprovalQuery) -> tuple[str, str]:
     return ("reject", "a strange card") if not query.arguments["card"].startswith("4") else ("ask", "a lot of money")
 
 
-@tool(approval=ask, redact=["card", "pins"])  # type: ignore[arg-type]  # a plain function says str, not the literal
+@tool(approval=ask, redact=["card", "pins"])
 def pay(card: str, cents: int, to: Address, pins: list[str] | None = None) -> str:
     """Pay."""
     PAID.append((card, cents, to.zip, pins))
