@@ -33,14 +33,19 @@ def test_a_yes_pays_once_however_often_it_is_run(tmp_path: Path) -> None:
 def test_a_no_pays_nothing(tmp_path: Path) -> None:
     done = script(tmp_path, "n\n")
     assert done.returncode == 1, done.stderr
-    assert "Rejected" in done.stdout
+    assert "refund was rejected" in done.stdout
     assert paid(tmp_path) == []
 
 
 def test_whoever_walks_away_from_the_question_is_asked_again(tmp_path: Path) -> None:
     left = script(tmp_path, "")  # the end of the input, at the question
     assert left.returncode != 0
+    assert "run it again" in left.stderr
+    assert "Traceback" not in left.stderr
     assert paid(tmp_path) == []
+    busy = script(tmp_path, "y\n", "Refund order 8")  # one run at a time
+    assert "the agent is busy" in busy.stderr
+    assert "Traceback" not in busy.stderr
     done = script(tmp_path, "y\n")
     assert done.returncode == 0, done.stderr
     assert paid(tmp_path) == [("7", 1250)]

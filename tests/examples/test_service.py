@@ -84,12 +84,17 @@ def test_a_run_is_started_followed_through_a_restart_and_decided(tmp_path: Path,
 
     seen = [told.cursor for told in before if told.cursor is not None][-1]
     with service(tmp_path, address) as (client, _):
-        assert client.get(f"/runs/{run}").json()["at"] == "suspended"
+        at = client.get(f"/runs/{run}").json()
+        assert at["at"] == "suspended"
+        asked = at["request"]["id"]
         with client.stream("GET", f"/runs/{run}/events", headers={"Last-Event-ID": seen}) as stream:
             lines = events(stream.iter_lines())
-            decided = client.post(f"/runs/{run}/decision", json={"approve": True})
-            assert decided.status_code == 200
+            for _ in range(2):  # the same again is the same decision
+                assert client.post(f"/requests/{asked}/decision", json={"approve": True}).status_code == 200
             after = list(lines)
+            assert client.post(f"/requests/{asked}/decision", json={"approve": True}).status_code == 200
+            refused = client.post(f"/requests/{asked}/decision", json={"approve": False})
+            assert (refused.status_code, refused.json()["error"]) == (409, "AlreadyDecided")
         kinds = [told.kind for told in before + after]
         assert [kind for kind in kinds if kind not in ("token", "approval_required")] == [
             "tool_call",
@@ -99,6 +104,8 @@ def test_a_run_is_started_followed_through_a_restart_and_decided(tmp_path: Path,
         cursors = [int(told.cursor) for told in before + after if told.cursor is not None]
         assert cursors == sorted(set(cursors))
         assert client.get(f"/runs/{run}").json()["output"].startswith("Done: paid 1250 cents")
+        last = {"Last-Event-ID": str(cursors[-1])}
+        assert client.get(f"/runs/{run}/events", headers=last).status_code == 204  # or a browser comes back for ever
     assert Books(tmp_path / "payments.db").payments() == [("7", 1250)]
 
 
@@ -112,5 +119,7 @@ def test_what_is_wrong_is_said_in_http(tmp_path: Path, address: tuple[str, int])
         assert client.post(f"/runs/{run}/cancel").json() == {"cancelled": run}
         with client.stream("GET", f"/runs/{run}/events") as stream:
             assert [told.kind for told in events(stream.iter_lines())][-1] == "cancelled"
-        assert client.post(f"/runs/{run}/decision", json={"approve": True}).status_code == 409
+        assert client.get(f"/runs/{run}/events", headers={"Last-Event-ID": "99"}).json()["error"] == "InvalidArguments"
+        stale = client.post("/requests/request-0/decision", json={"approve": True})
+        assert (stale.status_code, stale.json()["error"]) == (409, "StaleRequest")
     assert Books(tmp_path / "payments.db").payments() == []

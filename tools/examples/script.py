@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pawl import Completed, NeedsResolution, Suspended
+from pawl import Blocked, Cancelled, Completed, Failed, NeedsResolution, PawlError, Rejected, Suspended
 from pawl.sync import Runtime
 from pawl.tools.examples.agents import Books, support
 
@@ -22,12 +22,25 @@ def main(text: str) -> int:
             for item in rest.request.items:
                 print(f"{item.tool} {item.arguments}")
             rest = runtime.decide(rest.request.id, approve=input("approve? [y/N] ").strip().lower() == "y")
-        if isinstance(rest, NeedsResolution):
-            print(f"nobody knows what became of {[lost.subject for lost in rest.unresolved]}; see `pawl resolve`")
-            return 3
-        print(rest.output if isinstance(rest, Completed) else rest)
-        return 0 if isinstance(rest, Completed) else 1
+    match rest:
+        case Completed(output=output):
+            print(output)
+            return 0
+        case Rejected(reason=reason):
+            print(reason)
+        case Failed(error=error) | Blocked(error=error):
+            print(f"{error.type}: {error.message}")
+        case Cancelled():
+            print("cancelled")
+        case NeedsResolution(unresolved=lost):
+            print(f"nobody knows what became of {', '.join(one.subject for one in lost)}; see `pawl resolve`")
+    return 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(" ".join(sys.argv[1:]) or "Refund order 7"))
+    try:
+        sys.exit(main(" ".join(sys.argv[1:]) or "Refund order 7"))
+    except EOFError:
+        sys.exit("\nnobody answered; run it again to be asked again")
+    except PawlError as error:
+        sys.exit(str(error))

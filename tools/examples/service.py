@@ -16,11 +16,24 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import attrs
-from fastapi import FastAPI, Header, HTTPException, Request
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi import FastAPI, Header, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
-from pawl import AgentBusy, AlreadyDecided, ExecutionNotFound, IdConflict, PawlError, Runtime, StaleRequest, Suspended
+from pawl import (
+    AgentBusy,
+    AlreadyDecided,
+    Blocked,
+    Cancelled,
+    Completed,
+    ExecutionNotFound,
+    Failed,
+    IdConflict,
+    PawlError,
+    Rejected,
+    Runtime,
+    StaleRequest,
+)
 from pawl.tools.examples.agents import Books, support
 
 _STATUS: dict[type[PawlError], int] = {
@@ -32,6 +45,9 @@ _STATUS: dict[type[PawlError], int] = {
 }
 
 
+ENDS = (Completed, Rejected, Failed, Cancelled, Blocked)
+
+
 class Start(BaseModel):
     """What somebody wants; `id` makes it safe to post twice."""
 
@@ -41,7 +57,7 @@ class Start(BaseModel):
 
 
 class Decide(BaseModel):
-    """What a person says to the pending request."""
+    """What a person says to a request."""
 
     approve: bool
     message: str = ""
@@ -85,28 +101,32 @@ async def look(run: str, request: Request) -> dict[str, Any]:
 
 
 @app.get("/runs/{run}/events")
-async def follow(
-    run: str, request: Request, last_event_id: Annotated[int | None, Header()] = None
-) -> StreamingResponse:
-    """Everything that happens to a run, through all its rests, from behind the last event that the client has seen."""
+async def follow(run: str, request: Request, last_event_id: Annotated[int | None, Header()] = None) -> Response:
+    """Everything that happens to a run, through all its rests, from behind the last event that the client has seen.
+
+    204 tells an EventSource that nothing will follow, or it would come back for ever.
+    """
     execution = await _runtime(request).execution(run)
+    after = last_event_id or 0
+    seen_all = not await execution.history(after)  # and refuses a cursor of elsewhere, while there is time
+    if seen_all and isinstance(await _runtime(request).result(run), ENDS):
+        return Response(status_code=204)
 
     async def lines() -> AsyncIterator[str]:
-        async for event in execution.events(after=last_event_id or 0, through_rests=True):
+        async for event in execution.events(after=after, through_rests=True):
             yield event.to_sse()
 
     return StreamingResponse(lines(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-@app.post("/runs/{run}/decision")
-async def decide(run: str, body: Decide, request: Request) -> dict[str, str]:
-    """Say yes or no to what waits. On record when this returns; posting the same again is no error."""
-    runtime = _runtime(request)
-    rest = await runtime.result(run)
-    if not isinstance(rest, Suspended):
-        raise HTTPException(409, "the run waits for no decision")
-    await runtime.decide(rest.request.id, approve=body.approve, message=body.message)
-    return {"decided": rest.request.id}
+@app.post("/requests/{asked}/decision")
+async def decide(asked: str, body: Decide, request: Request) -> dict[str, str]:
+    """Say yes or no to one request, the one that was seen: a run may have a next one by the time that this arrives.
+
+    On record when this returns; posting the same again is no error.
+    """
+    await _runtime(request).record_decision(asked, approve=body.approve, message=body.message)
+    return {"decided": asked}
 
 
 @app.post("/runs/{run}/cancel")
