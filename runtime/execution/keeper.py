@@ -57,12 +57,13 @@ from pawl.runtime.execution.preparation import Preparation
 from pawl.runtime.execution.registry import Registry
 from pawl.runtime.execution.stats import Counters, count
 from pawl.runtime.execution.streams import Streams
+from pawl.runtime.execution.timers import Timers
 from pawl.runtime.execution.waiting import Waiting
 from pawl.runtime.execution.work import Post, Workshop
 from pawl.runtime.fsm.step import explain
 from pawl.runtime.fsm.table import Kind
 from pawl.runtime.llm.port import Provider
-from pawl.runtime.loop.environment import Cancellable, Environment
+from pawl.runtime.loop.environment import Environment
 from pawl.runtime.loop.inbox import Inbox
 from pawl.runtime.loop.outbox import Outbox
 from pawl.runtime.records.errors import OutcomeUnknown
@@ -103,7 +104,7 @@ class Keeper:
         self._lives: dict[str, Live] = {}
         self._leaves: dict[str, Leave] = {}
         self._posters: dict[str, Post] = {}
-        self._timers: dict[str, dict[tuple[str | None, str], Cancellable]] = {}
+        self._timers = Timers(environment)
         self._deadlines = Deadlines(environment, self._poster)
         self._workshop = Workshop(environment, deps)
         self.counters.gauges["tools_queued"] = lambda: self._workshop.queued
@@ -248,12 +249,12 @@ class Keeper:
         match effect:  # those that come several times a round stand first: cases are tried one after the other
             case Submit(command):
                 self._submit(live, command)
-            case DisarmTimer(child, state):
-                self._disarm(live.session, (child, state))
+            case DisarmTimer():
+                self._timers.disarm(live.session, effect)
             case Announce(position, journal):
                 self._audience.announce(live, position, journal)
             case ArmTimer():
-                self._arm(live, effect)
+                self._timers.arm(live.session, effect, self._poster(live))
             case CallModel():
                 provider = partial(self._provider, invocation.agent)
                 streaming = self.streams.wants_tokens(live.execution_id)
@@ -374,22 +375,6 @@ class Keeper:
         operation = transcript(invocation.agent_id, invocation.execution_id)
         self.environment.read(lambda: self.store.read(operation), loaded)
 
-    def _arm(self, live: Live, timer: ArmTimer) -> None:
-        session, key, post = live.session, (timer.child, timer.state), self._poster(live)
-
-        self._disarm(session, key)
-        due = partial(self._due, session, key, timer.event, post)
-        self._timers.setdefault(session, {})[key] = self.environment.later(timer.seconds, due)
-
-    def _due(self, session: str, key: tuple[str | None, str], event: str, post: Post) -> None:
-        if self._timers.get(session, {}).pop(key, None) is not None:
-            post(event, None, key[0], None)
-
-    def _disarm(self, session: str, key: tuple[str | None, str]) -> None:
-        timer = self._timers.get(session, {}).pop(key, None)
-        if timer is not None:
-            timer.cancel()
-
     # rest ---------------------------------------------------------------------------------------------------
 
     def _rest(self, live: Live, effect: AtRest) -> None:
@@ -414,8 +399,7 @@ class Keeper:
         self._leaves.pop(live.session, None)
         self._posters.pop(live.session, None)
         self._deadlines.forget(live.session)
-        for timer in self._timers.pop(live.session, {}).values():
-            timer.cancel()
+        self._timers.forget(live.session)
         self.streams.moved(live.execution_id)
 
 

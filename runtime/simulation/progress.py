@@ -26,6 +26,6 @@ def check_progress(world: World) -> None:
 def _waits(keeper: Keeper, live: Live) -> bool:
     """Whether anything is on its way that will move it."""
     invocation = live.invocation
-    if invocation.operations or invocation.unanswered or keeper._timers.get(live.session):  # noqa: SLF001
+    if invocation.operations or invocation.unanswered or keeper._timers.armed(live.session):  # noqa: SLF001
         return True
     return any(child.invocation.unanswered for child in live.children.values())
