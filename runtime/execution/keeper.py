@@ -130,9 +130,9 @@ class Keeper:
         return tuple(self._lives.values())
 
     @property
-    def moving(self) -> bool:
-        """Whether anything here is on its way to a rest."""
-        return any(not _halted(live) for live in self._lives.values())
+    def moving(self) -> int:
+        """How many of them are on their way to a rest."""
+        return sum(not _halted(live) for live in self._lives.values())
 
     @property
     def busy(self) -> bool:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pawl.generated.agent_invocation import MACHINE
 from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.execution.stats import Batches, LeaseState, Stats
-from pawl.runtime.fsm.table import Kind
 
 
 def stats_of(keeper: Keeper) -> Stats:
     """The counters of a keeper and of what works beside it. On the loop; costs some microseconds."""
     counters, listeners, outbox, lease = keeper.counters, keeper.listeners, keeper.outbox, keeper.lease
-    executing = keeper.executing
     return Stats(
-        executing=len(executing),
-        moving=sum(MACHINE.state[live.state].kind is not Kind.HALT for live in executing),
+        executing=len(keeper.executing),
+        moving=keeper.moving,
         started=counters.started,
         adopted=counters.adopted,
         rested=dict(counters.rested),
