@@ -8,7 +8,6 @@ only logged at DEBUG, under `pawl.app`.
 from __future__ import annotations
 
 import logging
-from collections.abc import MutableMapping
 from typing import Any
 
 logging.getLogger("pawl").addHandler(logging.NullHandler())
@@ -19,18 +18,6 @@ _APP = logging.getLogger("pawl.app")
 def about(execution_id: str, agent_id: str | None = None) -> dict[str, Any]:
     """The `extra` of a record about one run. `agent_id` None: it is not known where this is logged."""
     return {"execution_id": execution_id, "agent_id": agent_id}
-
-
-class RunLog(logging.LoggerAdapter[logging.Logger]):
-    """A logger whose records carry `execution_id` and `agent_id`; more `extra` is added to them."""
-
-    def __init__(self, logger: logging.Logger, execution_id: str, agent_id: str | None = None) -> None:
-        super().__init__(logger, about(execution_id, agent_id))
-
-    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Add the ids to what the call gives itself."""
-        kwargs["extra"] = {**(self.extra or {}), **(kwargs.get("extra") or {})}
-        return msg, kwargs
 
 
 def place_of(error: BaseException) -> str:

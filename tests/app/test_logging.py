@@ -26,7 +26,7 @@ from pawl import (
     scripted,
     tool,
 )
-from pawl.runtime.loop.log import RunLog, about, place_of
+from pawl.runtime.loop.log import about, place_of
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.world import World
 
@@ -235,14 +235,8 @@ def test_the_library_configures_no_logging_and_is_silent_without_it(tmp_path: Pa
     assert (done.stdout, done.stderr) == ("Completed\n[] 0 30\n", "")
 
 
-def test_the_adapter_adds_its_ids_to_what_a_call_gives(caplog: pytest.LogCaptureFixture) -> None:
-    log = RunLog(logging.getLogger("pawl.test"), "x1", "a")
-    with caplog.at_level(logging.INFO):
-        log.info("hello %s", "you", extra={"more": 1})
-        log.info("again")
-    first, second = caplog.records
-    assert (first.getMessage(), first.__dict__["more"]) == ("hello you", 1)
-    assert {(one.__dict__["execution_id"], one.__dict__["agent_id"]) for one in (first, second)} == {("x1", "a")}
+def test_where_the_agent_is_not_known_a_record_says_so() -> None:
+    assert about("x1", "a") == {"execution_id": "x1", "agent_id": "a"}
     assert about("x1") == {"execution_id": "x1", "agent_id": None}
 
 
