@@ -210,35 +210,37 @@ def _create(root: AgentRoot, *, or_load: bool) -> Operation[AgentRoot]:
     return run
 
 
+def _existing(tx: Transaction, agent_id: str) -> AgentRoot:
+    root = tx.agents.get(agent_id)
+    if root is None:
+        raise AgentNotFound(f"there is no agent {agent_id!r}")
+    return root
+
+
+def _idle(tx: Transaction, agent_id: str) -> AgentRoot:
+    root = _existing(tx, agent_id)
+    for record, _ in tx.executions.list(agent_id, open_only=True, limit=1):
+        raise AgentBusy(record.execution_id, record.status, root.owner)
+    return root
+
+
 def _close(agent_id: str) -> Operation[None]:
     def run(tx: Transaction) -> None:
-        root = tx.agents.get(agent_id)
-        if root is None:
-            raise AgentNotFound(f"there is no agent {agent_id!r}")
-        tx.agents.save(replace(root, status="closed"))
+        tx.agents.save(replace(_existing(tx, agent_id), status="closed"))
 
     return run
 
 
 def _reset(agent_id: str) -> Operation[None]:
     def run(tx: Transaction) -> None:
-        root = tx.agents.get(agent_id)
-        if root is None:
-            raise AgentNotFound(f"there is no agent {agent_id!r}")
-        for record, _ in tx.executions.list(agent_id, open_only=True, limit=1):
-            raise AgentBusy(record.execution_id, record.status, root.owner)
-        tx.agents.save(replace(root, since=tx.journal.position(agent_id)))
+        tx.agents.save(replace(_idle(tx, agent_id), since=tx.journal.position(agent_id)))
 
     return run
 
 
 def _purge(agent_id: str) -> Operation[None]:
     def run(tx: Transaction) -> None:
-        root = tx.agents.get(agent_id)
-        if root is None:
-            raise AgentNotFound(f"there is no agent {agent_id!r}")
-        for record, _ in tx.executions.list(agent_id, open_only=True, limit=1):
-            raise AgentBusy(record.execution_id, record.status, root.owner)
+        _idle(tx, agent_id)
         tx.agents.delete(agent_id)
 
     return run
