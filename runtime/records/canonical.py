@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
+
 def _encoder() -> Callable[[Any], str]:
     """What `JSONEncoder.encode` makes anew for every value, made once: that takes a sixth off a record of 30 fields and
     two fifths off the meta of a journal record.

@@ -13,7 +13,6 @@ from pawl.runtime.records.errors import InvalidOutput
 from pawl.runtime.records.messages import Usage
 from pawl.runtime.records.tools import ErrorInfo, ToolRow
 
-
 T = TypeVar("T", default=str)
 T_co = TypeVar("T_co", covariant=True, default=str)
 
