@@ -6,7 +6,7 @@ import hypothesis
 import pytest
 
 # Before anything imports them: failures inside the conformance suite say what was compared.
-_PARTS = ("answers", "base", "codec", "durable", "executions", "processes", "repositories", "upkeep")
+_PARTS = ("answers", "barriers", "base", "codec", "durable", "executions", "processes", "repositories", "upkeep")
 for _module in ("conformance", "samples", *(f"conformance_{part}" for part in _PARTS)):
     pytest.register_assert_rewrite(f"pawl.runtime.simulation.{_module}")
 

@@ -27,12 +27,13 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-PARTS: Final = ("answers", "base", "codec", "durable", "executions", "processes", "repositories", "upkeep")
+PARTS: Final = ("answers", "barriers", "base", "codec", "durable", "executions", "processes", "repositories", "upkeep")
 for _name in ("samples", *(f"conformance_{part}" for part in PARTS)):
     if f"pawl.runtime.simulation.{_name}" not in sys.modules:  # else it is too late, and pytest would warn
         pytest.register_assert_rewrite(f"pawl.runtime.simulation.{_name}")
 
 from pawl.runtime.simulation.conformance_answers import AnswersConformance  # noqa: E402
+from pawl.runtime.simulation.conformance_barriers import BarriersConformance  # noqa: E402
 from pawl.runtime.simulation.conformance_codec import CodecConformance  # noqa: E402
 from pawl.runtime.simulation.conformance_durable import SharedConformance  # noqa: E402
 from pawl.runtime.simulation.conformance_executions import ExecutionsConformance  # noqa: E402
@@ -49,7 +50,12 @@ VARIABLE: Final = "PAWL_CONFORMANCE_STORE"
 
 
 class StoreConformance(
-    AnswersConformance, RepositoriesConformance, ExecutionsConformance, CodecConformance, UpkeepConformance
+    AnswersConformance,
+    RepositoriesConformance,
+    ExecutionsConformance,
+    BarriersConformance,
+    CodecConformance,
+    UpkeepConformance,
 ):
     """What every adapter promises. Derive, override `make_store`, and name the class `Test…`."""
 
