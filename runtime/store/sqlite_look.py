@@ -103,7 +103,9 @@ class SqliteLook:
         try:
             connection.execute("PRAGMA query_only = 1")
             if not check_file(connection):
-                raise StoreUnavailable("it is empty, or of an older Pawl; `pawl ls` brings it up to date")
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                older = f"it has schema {version}, and is looked at with schema {SCHEMA}; `pawl ls` brings it up to date"
+                raise StoreUnavailable(older if version else "it is empty, and no store")
         except PawlError as error:
             connection.close()
             raise type(error)(f"{self._path}: {error}") from error

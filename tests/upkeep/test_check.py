@@ -323,8 +323,11 @@ def test_files_that_are_none_are_told(file: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreCorrupt, match="not an SQLite database"):
         SqliteLook(tmp_path / "text.db").open()
     (tmp_path / "empty.db").touch()
-    with pytest.raises(StoreUnavailable, match="it is empty, or of an older Pawl"):
+    with pytest.raises(StoreUnavailable, match="it is empty, and no store"):
         SqliteLook(tmp_path / "empty.db").open()
+    damaged(file, "PRAGMA user_version = 1")
+    with pytest.raises(StoreUnavailable, match="it has schema 1, and is looked at with schema 2; `pawl ls` brings it"):
+        SqliteLook(file).open()
     damaged(file, "PRAGMA user_version = 99")
     with pytest.raises(SchemaTooNew, match="upgrade Pawl"):
         SqliteLook(file).open()
