@@ -104,7 +104,9 @@ class SqliteLook:
             connection.execute("PRAGMA query_only = 1")
             if not check_file(connection):
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
-                older = f"it has schema {version}, and is looked at with schema {SCHEMA}; `pawl ls` brings it up to date"
+                older = (
+                    f"it has schema {version}, and is looked at with schema {SCHEMA}; `pawl ls` brings it up to date"
+                )
                 raise StoreUnavailable(older if version else "it is empty, and no store")
         except PawlError as error:
             connection.close()
