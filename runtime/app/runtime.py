@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from pawl.runtime.agent.definition import Agent
+from pawl.runtime.agent.deps import check_deps
 from pawl.runtime.agent.facts import error_info
 from pawl.runtime.agent.hooks import Hook, Hooks
 from pawl.runtime.agent.payloads import Stop
@@ -58,6 +59,7 @@ class Runtime:
       on_event: called on the loop with each Event, before handles settle.
       on_listener_error: "report" logs and detaches a listener that raises, "fail" fails the run it was told about.
       deps: anything; tools find it as `ToolContext.deps`, filters, hooks and policies as `query.deps`.
+        Without them, a tool that takes a `ToolContext[X]` is refused.
       before_llm: hooks of every agent, asked before those of the definition and of the logical agent.
       close_timeout: seconds that `close` waits for running work to come to rest; what does not is adopted later.
 
@@ -96,6 +98,7 @@ class Runtime:
     async def __aenter__(self) -> Self:
         if self._state != "new":
             raise RuntimeClosed("a Runtime is entered once; make a new one")
+        check_deps(self._definitions.values(), self._deps)
         environment = self._environment or AsyncioEnvironment()
         self._environment = environment
         await asyncio.get_running_loop().run_in_executor(None, self._store.open)
