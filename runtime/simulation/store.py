@@ -129,7 +129,7 @@ class SimulatedStore:
         if fault is not None and do == "hold":
             return self._world.park(fault.address, lambda: self._meet(None, name, operation, answer))
         if fault is not None and do == "unavailable":
-            self._world.unavailable = fault.times
+            self._world.unavailable = max(self._world.unavailable, fault.times)
         if self._world.unavailable > 0:
             self._world.unavailable -= 1
             return self._reply(operation, answer, Unavailable(StoreUnavailable("the simulated store is locked")))
