@@ -25,7 +25,7 @@ from pawl.runtime.simulation.expecting import check
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.scenario import AgentDef, Place
-from pawl.runtime.simulation.stage import Run, Stage, start_id
+from pawl.runtime.simulation.stage import FIRST, Run, Stage, start_id
 from pawl.runtime.simulation.steps import (
     CALLS,
     Advance,
@@ -167,6 +167,8 @@ class Actor:
                 stage.advance(step.seconds)
             case Crash():
                 stage.end(step.process, host=step.host)
+                if step.process in (None, FIRST):
+                    self._forget_held()
             case Close():
                 stage.close(step.process)
             case End():
@@ -300,6 +302,17 @@ class Actor:
             for address in gone:
                 held.remove(address)
                 self._plan_hold(name)
+
+    def _forget_held(self) -> None:
+        """A hold dies with its process, also one that no call has met yet."""
+        world = self._stage.world
+        for held in self._held.values():
+            for address in tuple(held):
+                planned = world.faults.planned(address, "hold")
+                if planned is not None:
+                    world.faults.drop(planned)
+                if not world.held(address):
+                    held.remove(address)
 
     def _redeliver(self, step: Redeliver) -> None:
         stage = self._stage
