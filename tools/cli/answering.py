@@ -162,7 +162,7 @@ def _continue(
     teller = Teller(quiet=where.json)
     teller.follow(record.execution_id)
     try:
-        rest = go_on(where.db, code.all(), teller, work)
+        rest = go_on(code, where.db, code.all(), teller, work)
     except KeyboardInterrupt:
         interrupted([record.execution_id], Ways(option(where.db)), where.app)
     end(rest, teller, where.ways, where.json, asked)

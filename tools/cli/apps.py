@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
+from typing import Final
 
 import attrs
 
@@ -15,13 +16,25 @@ from pawl.runtime.agent.definition import Agent
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.tools.cli.output import Misuse
 
+OPTIONS: Final = "runtime_options"
+"""What a module calls the keyword arguments of the Runtime that its agents want."""
+
 
 @attrs.frozen
 class Code:
-    """What was named, and the agents found there, by the name of the attribute."""
+    """What was named, and the agents found there, by the name of the attribute.
+
+    `options` is what the module has under the name `runtime_options`, None where it has nothing.
+    """
 
     given: str
     agents: dict[str, Agent]
+    options: object = None
+
+    @property
+    def module(self) -> str:
+        """The name of the module."""
+        return self.given.partition(":")[0]
 
     def all(self) -> list[Agent]:
         """The agents, each once."""
@@ -41,8 +54,7 @@ class Code:
         found = self.all()
         if len(found) == 1:
             return found[0]
-        module = self.given.partition(":")[0]
-        names = ", ".join(f"{module}:{name}" for name in self.agents)
+        names = ", ".join(f"{self.module}:{name}" for name in self.agents)
         raise Misuse(f"{self.given} has {len(found)} agents; say which: {names}")
 
 
@@ -60,12 +72,13 @@ def load(given: str) -> Code:
     if here not in sys.path:
         sys.path.insert(0, here)
     module = _import(name)
+    options = getattr(module, OPTIONS, None)
     if attribute:
-        return Code(given, _named(module, given, attribute))
+        return Code(given, _named(module, given, attribute), options)
     found = {key: value for key, value in vars(module).items() if isinstance(value, Agent) and not key.startswith("_")}
     if not found:
         raise Misuse(f"module {name} has no Agent; define one there, or name what has: MODULE:ATTR")
-    return Code(given, found)
+    return Code(given, found, options)
 
 
 def _import(name: str) -> ModuleType:
@@ -74,12 +87,12 @@ def _import(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise Misuse(f"there is no module '{error.name}' in {Path.cwd()} or on the Python path") from None
-        raise _broken(name, error) from error
+        raise broken(f"importing {name}", error) from error
     except (Exception, SystemExit) as error:
-        raise _broken(name, error) from error
+        raise broken(f"importing {name}", error) from error
 
 
-def _broken(name: str, error: BaseException) -> Misuse:
+def broken(what: str, error: BaseException) -> Misuse:
     """What went wrong in the user's own code, and where in it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     theirs = [frame for frame in frames if frame.filename.startswith(str(Path.cwd()))]
@@ -89,7 +102,7 @@ def _broken(name: str, error: BaseException) -> Misuse:
         error = SyntaxError(error.msg)
     said = " ".join(str(error).split())
     return Misuse(
-        f"importing {name} failed{place}: {type(error).__name__}{f': {said}' if said else ''} "
+        f"{what} failed{place}: {type(error).__name__}{f': {said}' if said else ''} "
         "(`pawl --debug …` shows the traceback)"
     )
 

@@ -17,8 +17,9 @@ from pawl.runtime.agent.definition import Agent
 from pawl.runtime.app.execution import Execution
 from pawl.runtime.app.runtime import Runtime
 from pawl.runtime.records.rests import Completed, Rest
-from pawl.runtime.store.open import store_at
 from pawl.tools.cli import apps, rests
+from pawl.tools.cli.apps import Code
+from pawl.tools.cli.opening import opened_runtime
 from pawl.tools.cli.output import Misuse, as_json, err, leave, out, tell_warnings
 from pawl.tools.cli.rests import Ways
 from pawl.tools.cli.stores import lasts, option
@@ -73,7 +74,7 @@ def run(wish: Wish, db: str, json: bool) -> None:
 
     started: list[str] = []
     try:
-        rest = go_on(db, [agent], teller, start, trace=wish.trace)
+        rest = go_on(code, db, [agent], teller, start, trace=wish.trace)
     except KeyboardInterrupt:
         interrupted(started, Ways(option(db)), wish.app)
     if rests.exit_code(rest) == rests.AT_REST and not lasts(db):
@@ -82,6 +83,7 @@ def run(wish: Wish, db: str, json: bool) -> None:
 
 
 def go_on(
+    code: Code,
     db: str,
     agents: Sequence[Agent],
     teller: Teller,
@@ -89,14 +91,12 @@ def go_on(
     *,
     trace: bool = False,
 ) -> Rest:
-    """Open a runtime with `agents` over the store at `db`, do `work` in it, and give the rest that it leads to."""
+    """Open a runtime with `agents` of `code` over the store at `db`, do `work` in it, and give its rest."""
 
     tell_warnings()
 
     async def main() -> Rest:
-        async with Runtime(
-            store_at(db), agents, on_event=teller.hear, trace=teller.trace if trace else None
-        ) as runtime:
+        async with opened_runtime(code, db, agents, teller.hear, teller.trace if trace else None) as runtime:
             try:
                 rest = await work(runtime)
             except asyncio.CancelledError:
@@ -138,7 +138,7 @@ def work(app: str, db: str, trace: bool) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError, ValueError):  # Windows, or not on the main thread: Ctrl-C still works
                 asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        async with Runtime(store_at(db), agents, on_event=teller.hear, trace=teller.trace if trace else None):
+        async with opened_runtime(code, db, agents, teller.hear, teller.trace if trace else None):
             names = ", ".join(f"{agent.name} version {agent.version}" for agent in agents)
             teller.say(f"working for {names}; Ctrl-C stops, and nothing that is on record is lost")
             await stop.wait()

@@ -60,6 +60,13 @@ def run(
     MODULE is imported with the current folder first on the path. The store is made when it is not there. A run that
     was interrupted goes on when it is asked for again under the same --id.
 
+    What else the Runtime is to be given, MODULE says as `runtime_options`: a dict, or a function (async or not) that
+    returns one, of deps, on_event, on_listener_error, before_llm, poll_interval, close_timeout. So it is wherever a
+    command takes MODULE or --app.
+
+    \b
+      runtime_options = {"deps": Books("books.db"), "close_timeout": 30}
+
     \b
     Exit code: 0 completed; 1 failed, rejected, blocked or cancelled; 3 at rest (a decision is needed, or somebody has
     to say what became of a call); 2 used wrongly.
@@ -80,7 +87,8 @@ def run(
 def worker(app: ModuleArgument, db: Db = DEFAULT_DB, trace: Trace = False) -> None:
     """Go on with what is open: runs that were approved, resolved or cancelled elsewhere, or whose process has died.
 
-    Looks once a second, until Ctrl-C or SIGTERM. Any number of workers may share a store on one machine.
+    Looks once a second, until Ctrl-C or SIGTERM. Any number of workers may share a store on one machine. MODULE may
+    have `runtime_options`, such as deps: see `pawl run --help`.
 
     \b
     Examples:
