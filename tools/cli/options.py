@@ -26,8 +26,8 @@ App = Annotated[
         metavar="MODULE[:ATTR]",
         envvar="PAWL_APP",
         show_envvar=True,
-        help="Where the agents are, and `runtime_options` (see `pawl run --help`): with it, the run goes on here and now, "
-        "to its next rest.",
+        help="Where the agents are, and `runtime_options` (see `pawl run --help`): with it, the run goes on here and "
+        "now, to its next rest.",
         show_default=False,
     ),
 ]
