@@ -11,6 +11,7 @@ from pawl.runtime.agent.hooks import Hook
 from pawl.runtime.agent.settings import check_timeout
 from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.app.execution import Execution
+from pawl.runtime.execution.admitting import RunRequest
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.agents import AgentRoot
@@ -63,8 +64,8 @@ class AgentHandle(Generic[T_co]):
             text.encode()
         except UnicodeEncodeError as error:
             raise InvalidArguments(f"the input is not Unicode text: {error}") from None
-        execution_id = await self._host.start(self.agent, self.id, text, id, context, seconds, follow)
-        return Execution(self._host, execution_id)
+        asked = RunRequest(agent=self.agent, agent_id=self.id, text=text, start_id=id, context=context, timeout=seconds)
+        return Execution(self._host, await self._host.start(asked, follow))
 
     async def run(
         self,

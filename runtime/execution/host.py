@@ -14,22 +14,21 @@ from typing import Any, TypeVar
 import attrs
 
 from pawl.generated.admission import Event as Slot
-from pawl.generated.agent_invocation import MACHINE, State
+from pawl.generated.agent_invocation import State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.hooks import Hooks
 from pawl.runtime.agent.payloads import Recovered, Stop
-from pawl.runtime.barriers.admission import Admission, AlreadyStarted, same_start
+from pawl.runtime.barriers.admission import AlreadyStarted, same_start
 from pawl.runtime.barriers.claim import Claimed, take_over
 from pawl.runtime.barriers.rest import give_back
-from pawl.runtime.execution.deadlines import deadline_of
+from pawl.runtime.execution.admitting import RunRequest
 from pawl.runtime.execution.heart import Live
 from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.execution.load import recovered
 from pawl.runtime.loop.environment import Environment
 from pawl.runtime.loop.log import about, raised
 from pawl.runtime.records.agents import Authority
-from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.errors import (
     AgentBusy,
     DefinitionChanged,
@@ -44,7 +43,6 @@ from pawl.runtime.records.errors import Superseded as SupersededError
 from pawl.runtime.records.evolution import goes_on
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.tools import ErrorInfo
 from pawl.runtime.store.answers import Answer, Committed, Refused, Superseded, Unavailable, Uncertain
 from pawl.runtime.store.port import Operation, Store
@@ -152,49 +150,16 @@ class Host:
 
     # starting -----------------------------------------------------------------------------------------------
 
-    async def start(
-        self,
-        agent: Agent[Any],
-        agent_id: str,
-        text: str,
-        start_id: str | None,
-        context: dict[str, Any] | None,
-        timeout: float | None = None,  # noqa: ASYNC109 - durable, and of the run, not of this call
-        follow: Callable[[str], None] | None = None,
-    ) -> str:
-        """Admit a run; returns its id when the admission has committed, or the id that `start_id` made before.
+    async def start(self, asked: RunRequest, follow: Callable[[str], None] | None = None) -> str:
+        """Admit a run; returns its id when the admission has committed, or the id that its `start_id` made before.
 
         `follow` is told the id of a new run before anything happens in it.
 
-        `timeout`: seconds that it may take, None for the definition's `run_timeout`, infinity for as long as it likes.
-
         Raises AgentBusy, AgentClosed, AgentNotFound, IdConflict, StoreUnavailable, OutcomeUnknown.
         """
-        now, execution_id = self.environment.now(), f"x{self.environment.new_id()}"
-        session = self.environment.new_id()
-        body = Content.of(text)
-        kept = Content.of(canonical(context)) if context is not None else None
-        record = ExecutionRecord(
-            execution_id=execution_id,
-            agent_id=agent_id,
-            definition=agent.name,
-            definition_version=agent.version,
-            machine=MACHINE.name,
-            spec_hash=MACHINE.spec_hash,
-            start_id=start_id or execution_id,
-            input=body.digest,
-            context=kept.digest if kept is not None else None,
-            created_at=now,
-            updated_at=now,
-            status="preparing",
-            phase="preparing",
-            revision=0,
-            token=f"admission-{session}",
-            on_rejection=agent.on_rejection,
-            deadline=deadline_of(now, agent.run_timeout if timeout is None else timeout),
-        )
-        entry = JournalEntry(JournalKind.INPUT_RECEIVED, execution_id, now, body, {"start_id": record.start_id})
-        command = Admission(self.owner, now, self.is_dead, record, body, kept, entry)
+        execution_id, session = f"x{self.environment.new_id()}", self.environment.new_id()
+        command = asked.admission(execution_id, session, self.owner, self.environment.now(), self.is_dead)
+        agent_id, record = asked.agent_id, command.record
         while True:
             try:
                 self.keeper.registry.take(agent_id, execution_id, Slot.ADMIT)
@@ -205,8 +170,8 @@ class Host:
                     return earlier
                 if self.keeper.registry.slot(agent_id) is not None:
                     raise busy from None
-        invocation = self._context(agent, record, session, Authority(self.owner, 0))
-        invocation = replace(invocation, input=text, context=context or {})
+        invocation = self._context(asked.agent, record, session, Authority(self.owner, 0))
+        invocation = replace(invocation, input=asked.text, context=asked.context or {})
         begun = self.keeper.waiting.start(execution_id)
         if follow is not None:
             follow(execution_id)
