@@ -150,13 +150,13 @@ class Sight:
         if self.rest is not None:
             return [str(self.record.status), *told]
         running = [process for process in self._stage.processes.values() if process.alive and self._runs(process)]
-        closed = [process for process in running if process.runtime._keeper.closed(self.record.execution_id)]  # noqa: SLF001
+        closed = [process for process in running if process.keeper.closed(self.record.execution_id)]
         if running:
             return ["recovery_required" if closed else "running"]
         return [*told, "running"]
 
     def _runs(self, process: Any) -> bool:
-        return self.execution_id is not None and process.runtime._keeper.live(self.execution_id) is not None  # noqa: SLF001
+        return self.execution_id is not None and process.keeper.live(self.execution_id) is not None
 
     @property
     def error(self) -> ErrorInfo | None:
@@ -233,7 +233,7 @@ def admission(stage: Stage, agent_id: str) -> str:
     owner = owner_of(stage, agent_id)
     for process in stage.world.processes:
         if process.alive and process.owner == owner:
-            state = str(process.runtime._keeper.registry.state(agent_id))  # noqa: SLF001
+            state = str(process.keeper.registry.state(agent_id))
             if state != "vacant":
                 return state
     rows = stage.world.store.read(lambda tx: list(tx.executions.list(agent_id, open_only=True, limit=1)))

@@ -94,7 +94,12 @@ class Process:
     def redeliver(self, mail: Mail) -> bool:
         """Post a message once more where it came from. False when nothing takes it any more."""
         self.restless = True
-        return self.alive and self.runtime._keeper.inbox.post(mail)  # noqa: SLF001
+        return self.alive and self.keeper.inbox.post(mail)
+
+    @property
+    def keeper(self) -> Keeper:
+        """The keeper of its runtime."""
+        return self.runtime._keeper  # noqa: SLF001 - the kit looks where applications need not
 
     @property
     def owner(self) -> str:
@@ -114,7 +119,7 @@ class Process:
     @property
     def executing(self) -> list[tuple[str, str]]:
         """Executions that are on their way here, with the state each of them is in."""
-        keeper = self.runtime._host.keeper  # noqa: SLF001
+        keeper = self.keeper
         return [
             (live.execution_id, str(live.state)) for live in keeper.executing if not keeper.closed(live.execution_id)
         ]
@@ -122,8 +127,7 @@ class Process:
     @property
     def children(self) -> list[tuple[str, str]]:
         """The calls of executions that are on their way here, with the state each of them is in."""
-        keeper = self.runtime._host.keeper  # noqa: SLF001
-        return [(name, str(child.state)) for live in keeper.executing for name, child in live.children.items()]
+        return [(name, str(child.state)) for live in self.keeper.executing for name, child in live.children.items()]
 
     def begin(self, work: Awaitable[T]) -> asyncio.Task[T]:
         """Start a call; it goes on whenever the world does."""

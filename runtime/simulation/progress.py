@@ -16,7 +16,7 @@ def check_progress(world: World) -> None:
     for process in world.processes:
         if not process.alive or process.paused or process.closed:
             continue
-        keeper = process.runtime._keeper  # noqa: SLF001 - the kit looks where applications need not
+        keeper = process.keeper
         for live in keeper.executing:
             if not keeper.closed(live.execution_id) and not _waits(keeper, live):
                 calls = ", ".join(f"{name} {child.state}" for name, child in live.children.items()) or "none"
@@ -26,6 +26,6 @@ def check_progress(world: World) -> None:
 def _waits(keeper: Keeper, live: Live) -> bool:
     """Whether anything is on its way that will move it."""
     invocation = live.invocation
-    if invocation.operations or invocation.unanswered or keeper._timers.armed(live.session):  # noqa: SLF001
+    if invocation.operations or invocation.unanswered or keeper._timers.armed(live.session):  # noqa: SLF001 - the kit looks in
         return True
     return any(child.invocation.unanswered for child in live.children.values())

@@ -235,7 +235,7 @@ class Stage:
 
     async def follow(self, process: Process, run: Run, execution: Execution[Any]) -> None:
         """Await the rest of a run, and remember what came instead; where it is run here, its event comes before."""
-        here = process.runtime._keeper.live(execution.id) is not None  # noqa: SLF001 - the kit looks in
+        here = process.keeper.live(execution.id) is not None
         try:
             await execution
             run.trouble = None

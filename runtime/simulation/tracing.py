@@ -39,7 +39,7 @@ class Trace:
 
     def _call(self, process: str, execution_id: str, child: str) -> str:
         """A child session by the id that the model gave its call."""
-        keeper = next(one for one in self._stage.world.processes if one.name == process).runtime._keeper  # noqa: SLF001
+        keeper = next(one for one in self._stage.world.processes if one.name == process).keeper
         live = keeper.live(execution_id)
         if live is not None and child in live.children:
             self._calls[child] = live.children[child].invocation.row.tool_call_id
