@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 import attrs
 
 from pawl.runtime.execution.host import Host
-from pawl.runtime.execution.pages import Page, check_cursor, page
+from pawl.runtime.execution.pages import Page, page
 from pawl.runtime.execution.streams import BUFFER, ENDINGS, Buffer, Sync
 from pawl.runtime.records.errors import InvalidArguments, StoreUnavailable
 from pawl.runtime.records.events import Event, EventKind
@@ -161,7 +161,6 @@ class EventStream(Generic[T_co]):
     def _attach(self, execution_id: str) -> None:
         if self._attached is not None or self._over:
             return
-        check_cursor(execution_id, self._wanted.after)
         keeper = self._host.keeper
         self._attached = execution_id
         keeper.streams.attach(execution_id, self._buffer)

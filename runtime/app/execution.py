@@ -10,7 +10,7 @@ from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.load import history
 from pawl.runtime.execution.output import current_rest
-from pawl.runtime.execution.pages import check_cursor
+from pawl.runtime.execution.pages import cursor_of
 from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.events import Event
 from pawl.runtime.records.rests import NeedsResolution, Outcome, Rest, Suspended, T_co
@@ -42,27 +42,28 @@ class Execution(Generic[T_co]):
             self._settled = asyncio.ensure_future(next_rest(self._host, self.id))
         return await asyncio.shield(self._settled)
 
-    async def history(self, after: int = 0) -> Sequence[Event]:
+    async def history(self, after: int | str | None = 0) -> Sequence[Event]:
         """The durable events of this run behind a cursor, in order; the cursor of the last one is where to go on.
 
-        Raises ExecutionNotFound; InvalidArguments for a cursor of elsewhere.
+        Raises ExecutionNotFound; InvalidArguments for what is no cursor, or one of elsewhere.
         """
-        return await self._host.read(history(self.id, after))
+        return await self._host.read(history(self.id, cursor_of(self.id, after)))
 
     def events(
-        self, after: int = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER
+        self, after: int | str | None = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER
     ) -> EventStream[T_co]:
         """The events of this run behind a cursor: those on record, then those that happen, each once and in order.
 
         It does not matter which process runs it, or whether it has ended. The iterator ends with the run, and at a
         rest unless it is to go on `through_rests`. With `tokens`, model calls of this run that start while somebody
         iterates are streamed, where it is run here; a run of another process has no tokens here. `buffer` is how many
-        events wait for this consumer, before it loses tokens. Where to go on later is the `id` of the last event.
+        events wait for this consumer, before it loses tokens. Where to go on later is the `id` of the last event that
+        has one, given as it is; None is the beginning.
 
         Raises InvalidArguments for what is no cursor; for what is raised while iterating, see EventStream.
         """
-        check_cursor(self.id, after)
-        return EventStream(self._host, Wanted(after, through_rests, tokens, buffer), self)
+        place = cursor_of(self.id, after)
+        return EventStream(self._host, Wanted(place, through_rests, tokens, buffer), self)
 
     async def terminal(self) -> Outcome[T_co]:
         """Wait through rests, until the run has ended, wherever the decisions are made.

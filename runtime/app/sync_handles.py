@@ -38,13 +38,13 @@ class Execution(Generic[T_co]):
         return self._thread.call(self._inner.terminal())
 
     def events(
-        self, after: int = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER
+        self, after: int | str | None = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER
     ) -> EventStream[T_co]:
         """See pawl.Execution.events."""
         inner = self._inner.events(after, through_rests=through_rests, tokens=tokens, buffer=buffer)
         return EventStream(self._thread, inner, lambda execution: Execution(self._thread, execution))
 
-    def history(self, after: int = 0) -> Sequence[Event]:
+    def history(self, after: int | str | None = 0) -> Sequence[Event]:
         """See pawl.Execution.history."""
         return self._thread.call(self._inner.history(after))
 

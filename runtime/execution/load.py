@@ -84,7 +84,7 @@ def check_place(tx: Transaction, record: ExecutionRecord, after: int) -> None:
     if not found or found[0].execution_id != record.execution_id:
         raise InvalidArguments(
             f"after={after} is a place that execution {record.execution_id} has not come to; "
-            "give the cursor of one of its events, or 0 for all"
+            "give the `id` or the `cursor` of one of its events, or 0 for all"
         )
 
 

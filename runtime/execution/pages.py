@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import attrs
 
@@ -18,6 +19,8 @@ from pawl.runtime.store.port import Operation, Transaction
 
 PAGE = 200
 """Journal records that are read at once."""
+
+_DIGITS: Final = re.compile("[0-9]{1,18}")
 
 
 @attrs.frozen
@@ -36,12 +39,21 @@ class Page:
     rest: Event | None = None
 
 
-def check_cursor(execution_id: str, after: object) -> None:
-    """Raises InvalidArguments for what cannot be a cursor."""
-    if type(after) is not int or after < 0:
-        raise InvalidArguments(
-            f"after={after!r:.60} is no cursor of execution {execution_id}; give the cursor of an event, or 0 for all"
-        )
+def cursor_of(execution_id: str, after: object) -> int:
+    """A cursor as callers give it: a number, an event's `id` as it came (its digits), or None for the beginning.
+
+    Raises InvalidArguments for what cannot be one.
+    """
+    if after is None:
+        return 0
+    if type(after) is int and after >= 0:
+        return after
+    if isinstance(after, str) and _DIGITS.fullmatch(after):
+        return int(after)
+    raise InvalidArguments(
+        f"after={after!r:.60} is no cursor of execution {execution_id}; give the `id` or the `cursor` of an event, "
+        "or 0 for all"
+    )
 
 
 def page(execution_id: str, after: int, *, upto: int | None = None, limit: int = PAGE) -> Operation[Page]:

@@ -46,7 +46,7 @@ class Event:
 
     @property
     def id(self) -> str | None:
-        """Where a consumer that has this event goes on (`after=int(id)`); None where that would be in the middle of
+        """Where a consumer that has this event goes on (`after=event.id`); None where that would be in the middle of
         what it has, or where the event is on no record.
         """
         return None if self.cursor is None or self.more else str(self.cursor)

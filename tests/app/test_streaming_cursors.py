@@ -51,6 +51,19 @@ def test_events_behind_any_cursor_are_the_rest_of_the_history(after: int) -> Non
         assert following(process, rest.execution_id, after) == list(history)
 
 
+def test_the_id_of_an_event_is_where_it_goes_on_as_it_came() -> None:
+    with World(ADDER) as world:
+        process = world.open()
+        _, rest = streaming(process, ADDER)
+        whole = following(process, rest.execution_id)
+        ids = [event.id for event in whole]
+        assert None in ids  # in the middle of a record: who has seen that alone begins at the beginning
+        for place, name in enumerate(ids):
+            assert following(process, rest.execution_id, name) == (whole[place + 1 :] if name is not None else whole)
+        execution = process.do(process.runtime.execution(rest.execution_id))
+        assert process.do(execution.history(ids[-1])) == ()
+
+
 @pytest.mark.parametrize("turns", range(0, 120, 3))
 def test_a_consumer_that_comes_at_any_moment_gets_each_durable_event_once(turns: int) -> None:
     with World(LONG, shuffle=True, seed=turns) as world:
@@ -351,7 +364,7 @@ def test_cursors_survive_a_restart(tmp_path: Path) -> None:
             assert isinstance(rest, Suspended)
             return stream.execution.id, events, rest.request.id
 
-    async def second(execution_id: str, place: int, request_id: str) -> tuple[list[Event], list[Event]]:
+    async def second(execution_id: str, place: str | None, request_id: str) -> tuple[list[Event], list[Event]]:
         async with Runtime(url, [PAYER]) as runtime:
             execution = await runtime.execution(execution_id)
             assert await all_of(execution.events(place)) == []
@@ -360,9 +373,7 @@ def test_cursors_survive_a_restart(tmp_path: Path) -> None:
             return await follow, list(await execution.history())
 
     execution_id, before, request_id = asyncio.run(first())
-    place = before[-1].id
-    assert place is not None
-    after, history = asyncio.run(second(execution_id, int(place), request_id))
+    after, history = asyncio.run(second(execution_id, before[-1].id, request_id))
     assert [event.cursor for event in before + after if event.cursor is not None] == [e.cursor for e in history]
     assert str(after[-1].kind) == "done"
 
@@ -382,14 +393,16 @@ def test_two_runtimes_on_one_file_give_the_same_events(tmp_path: Path) -> None:
 # wrong cursors ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("after", [-1, 1.0, "5", None, True])
+@pytest.mark.parametrize("after", [-1, 1.0, "", "-5", " 5", "five", "\u0665", "9" * 5000, b"5", True])
 def test_what_is_no_cursor_is_refused_at_once(after: Any) -> None:
     with World(ADDER) as world:
         process = world.open()
         _, rest = streaming(process, ADDER)
         execution = process.do(process.runtime.execution(rest.execution_id))
-        with pytest.raises(InvalidArguments, match="is no cursor of execution"):
+        with pytest.raises(InvalidArguments, match=r"is no cursor of execution .* give the `id` or the `cursor`"):
             execution.events(after)
+        with pytest.raises(InvalidArguments, match="is no cursor of execution"):
+            process.do(execution.history(after))
 
 
 def test_a_cursor_of_elsewhere_is_refused_and_one_of_an_earlier_run_is_the_beginning() -> None:
