@@ -55,9 +55,10 @@ class Wanted:
 class EventStream(Generic[T_co]):
     """The events of one run, as an asynchronous iterator; `await` it for the run's first rest.
 
-    It ends behind the event of the run's end, or of a rest. Leaving it (`break`, an error, `async with`, or just
-    dropping it) detaches this consumer and touches neither the run nor other consumers. A consumer that is slow loses
-    tokens, counted in `dropped` and on the next event; events with a cursor are never lost and come once.
+    It ends behind the event of the run's end, or of a rest. One that goes on `through_rests` is awaited for the last of
+    them: where the run stands, or what it comes to next. Leaving it (`break`, an error, `async with`, or just dropping
+    it) detaches this consumer and touches neither the run nor other consumers. A consumer that is slow loses tokens,
+    counted in `dropped` and on the next event; events with a cursor are never lost and come once.
 
     Raises, while it is iterated: what starting raises, ExecutionNotFound, InvalidArguments for a cursor of elsewhere,
     OutcomeUnknown when the execution had to be closed here, RuntimeClosed.
@@ -116,6 +117,8 @@ class EventStream(Generic[T_co]):
 
     async def _rest(self) -> Rest[T_co]:
         await self._begun()
+        if self._wanted.through_rests:
+            return await self.execution._now()  # noqa: SLF001 - one library
         return await self.execution
 
     def __aiter__(self) -> Self:

@@ -42,6 +42,10 @@ class Execution(Generic[T_co]):
             self._settled = asyncio.ensure_future(next_rest(self._host, self.id))
         return await asyncio.shield(self._settled)
 
+    async def _now(self) -> Rest[T_co]:
+        """The rest that it is at now, or comes to next."""
+        return await next_rest(self._host, self.id)
+
     async def history(self, after: int | str | None = 0) -> Sequence[Event]:
         """The durable events of this run behind a cursor, in order; the cursor of the last one is where to go on.
 
@@ -55,10 +59,10 @@ class Execution(Generic[T_co]):
         """The events of this run behind a cursor: those on record, then those that happen, each once and in order.
 
         It does not matter which process runs it, or whether it has ended. The iterator ends with the run, and at a
-        rest unless it is to go on `through_rests`. With `tokens`, model calls of this run that start while somebody
-        iterates are streamed, where it is run here; a run of another process has no tokens here. `buffer` is how many
-        events wait for this consumer, before it loses tokens. Where to go on later is the `id` of the last event that
-        has one, given as it is; None is the beginning.
+        rest unless it is to go on `through_rests`; awaited, it gives the last rest then. With `tokens`, model calls of
+        this run that start while somebody iterates are streamed, where it is run here; a run of another process has no
+        tokens here. `buffer` is how many events wait for this consumer, before it loses tokens. Where to go on later is
+        the `id` of the last event that has one, given as it is; None is the beginning.
 
         Raises InvalidArguments for what is no cursor; for what is raised while iterating, see EventStream.
         """

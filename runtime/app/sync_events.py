@@ -62,7 +62,7 @@ class EventStream(Generic[T_co]):
         return None
 
     def wait(self) -> Rest[T_co]:
-        """The run's first rest; starts it where it is not started."""
+        """What `await` gives of a pawl.EventStream: the run's first rest, or its last; starts it if it is not."""
 
         async def rest() -> Rest[T_co]:
             return await self._inner

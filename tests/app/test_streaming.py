@@ -164,6 +164,28 @@ def test_a_stream_ends_at_a_rest_and_its_request_is_there_to_be_decided() -> Non
         assert events[-1].data["undecided"] == events[-1].data["calls"] == ["c1"]
 
 
+@pytest.mark.parametrize(
+    ("through", "expected"),
+    [(True, [Suspended, Completed, Completed, Suspended]), (False, [Suspended, Suspended, Suspended, Suspended])],
+)
+def test_a_stream_through_rests_is_awaited_for_the_last_rest_and_another_for_the_first(
+    through: bool, expected: list[type]
+) -> None:
+    with World(PAYER) as world:
+        process = world.open()
+
+        async def follow() -> list[Any]:
+            found: list[Any] = []
+            async with process.runtime.stream(PAYER, "go", through_rests=through) as stream:
+                found.append(await stream)
+                decided = asyncio.ensure_future(process.runtime.decide(found[0].request.id, approve=True))
+                await all_of(stream)
+                await decided
+                return [*found, await stream, await stream, await stream.execution]
+
+        assert [type(rest) for rest in process.do(follow())] == expected
+
+
 def test_a_stream_through_rests_ends_with_the_run() -> None:
     with World(PAYER) as world:
         process = world.open()
