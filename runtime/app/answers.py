@@ -57,10 +57,19 @@ class Answers:
 
     # decisions ----------------------------------------------------------------------------------------------
 
-    async def decide(self, request_id: str, *, approve: bool | None, message: str, items: Items | None) -> Rest:
-        """Commit what is new, go on with the run where its code is here, and give its next rest."""
+    async def decide(
+        self, request_id: str, *, approve: bool | None, message: str, items: Items | None, of: str | None = None
+    ) -> Rest:
+        """Commit what is new, go on with the run where its code is here, and give its next rest.
+
+        `of`: the execution that the request has to be of.
+        """
         found = await self._host.read(_request(request_id))
         execution_id = found.record.execution_id
+        if of is not None and of != execution_id:
+            raise InvalidArguments(
+                f"request {request_id!r} is one of execution {execution_id}, not of {of}; decide it through that one"
+            )
 
         def said(found: _Found) -> tuple[Decision, ...]:
             return _decisions(found, request_id, approve, message, items)

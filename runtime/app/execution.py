@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Generic
 
 from pawl.runtime.app.events import EventStream, Wanted
@@ -12,6 +12,8 @@ from pawl.runtime.execution.load import history
 from pawl.runtime.execution.output import current_rest
 from pawl.runtime.execution.pages import cursor_of
 from pawl.runtime.execution.streams import BUFFER
+from pawl.runtime.records.approvals import ApprovalRequest, Decision
+from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.events import Event
 from pawl.runtime.records.rests import NeedsResolution, Outcome, Rest, Suspended, T_co
 
@@ -28,7 +30,8 @@ class Execution(Generic[T_co]):
 
     def __init__(self, host: Host, execution_id: str) -> None:
         self._host, self.id = host, execution_id
-        self._first: asyncio.Task[Rest[T_co]] | None = None
+        self._asked: str | None = None
+        """The request of the last rest that it gave which had one."""
         self._settled: asyncio.Future[Rest[T_co]] | None = None
         if host.keeper.live(execution_id) is not None and not host.closed(execution_id):
             # Registered now: a rest that comes before anybody awaits must not be missed.
@@ -40,11 +43,16 @@ class Execution(Generic[T_co]):
     async def _rest(self) -> Rest[T_co]:
         if self._settled is None:
             self._settled = asyncio.ensure_future(next_rest(self._host, self.id))
-        return await asyncio.shield(self._settled)
+        return self._given(await asyncio.shield(self._settled))
 
     async def _now(self) -> Rest[T_co]:
         """The rest that it is at now, or comes to next."""
-        return await next_rest(self._host, self.id)
+        return self._given(await next_rest(self._host, self.id))
+
+    def _given(self, rest: Rest[T_co]) -> Rest[T_co]:
+        if isinstance(rest, Suspended):
+            self._asked = rest.request.id
+        return rest
 
     async def history(self, after: int | str | None = 0) -> Sequence[Event]:
         """The durable events of this run behind a cursor, in order; the cursor of the last one is where to go on.
@@ -68,6 +76,33 @@ class Execution(Generic[T_co]):
         """
         place = cursor_of(self.id, after)
         return EventStream(self._host, Wanted(place, through_rests, tokens, buffer), self)
+
+    async def decide(
+        self,
+        *,
+        approve: bool | None = None,
+        items: Mapping[str, bool | Decision] | None = None,
+        message: str = "",
+        request: str | ApprovalRequest | None = None,
+    ) -> Rest[T_co]:
+        """Decide what this run waits for, the whole of it (`approve`) or some `items` by tool call id; the next rest.
+
+        That is the `request`, or its id; without one, that of the last Suspended which this handle gave, awaited or
+        as the answer to a decision. Never another one that waits by now: nobody has looked at that yet.
+
+        Raises InvalidArguments when this handle has given no Suspended, or the request is one of another run; and
+        what Runtime.decide raises.
+        """
+        name = request.id if isinstance(request, ApprovalRequest) else self._asked if request is None else request
+        if name is None:
+            raise InvalidArguments(
+                f"this handle of execution {self.id} has given no request yet, and nothing is decided unseen; "
+                "await it first, or say which: request=rest.request"
+            )
+        if not isinstance(name, str):
+            raise InvalidArguments(f"request={request!r:.60} is no request; give a Suspended's `request`, or its id")
+        said = {"approve": approve, "items": items, "message": message}
+        return self._given(await self._host.decide(name, **said, of=self.id))
 
     async def terminal(self) -> Outcome[T_co]:
         """Wait through rests, until the run has ended, wherever the decisions are made.

@@ -112,6 +112,7 @@ class Runtime:
         self._identities = Identities(self._host)
         turns = Turns()
         self._answers, self._resolutions = Answers(self._host, turns), Resolutions(self._host, turns)
+        self._host.decide = self._decide
         self._watch = Watch(self._host, self._poll_interval)
         self._state, self._process = "open", os.getpid()
         try:
@@ -336,8 +337,11 @@ class Runtime:
         Superseded where somebody else holds the agent, DefinitionChanged, SpecMismatch, StoreUnavailable,
         OutcomeUnknown. Without code of the agent here, the decision is recorded and the rest is awaited elsewhere.
         """
+        return await self._decide(request_id, approve=approve, message=message, items=items)
+
+    async def _decide(self, request_id: str, **said: Any) -> Rest[Any]:
         self._open()
-        return await self._answers.decide(request_id, approve=approve, message=message, items=items)
+        return await self._answers.decide(request_id, **said)
 
     async def record_decision(
         self,

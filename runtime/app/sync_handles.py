@@ -10,6 +10,7 @@ from pawl.runtime.app import agents as live_agents
 from pawl.runtime.app import execution as live_execution
 from pawl.runtime.app.sync_events import Calls, EventStream
 from pawl.runtime.execution.streams import BUFFER
+from pawl.runtime.records.approvals import ApprovalRequest, Decision
 from pawl.runtime.records.events import Event
 from pawl.runtime.records.rests import Outcome, Rest, T_co
 
@@ -36,6 +37,17 @@ class Execution(Generic[T_co]):
     def terminal(self) -> Outcome[T_co]:
         """Wait through rests, until the run has ended. See pawl.Execution.terminal."""
         return self._thread.call(self._inner.terminal())
+
+    def decide(
+        self,
+        *,
+        approve: bool | None = None,
+        items: Mapping[str, bool | Decision] | None = None,
+        message: str = "",
+        request: str | ApprovalRequest | None = None,
+    ) -> Rest[T_co]:
+        """Decide what this run waits for, as `wait` or the last decision gave it. See pawl.Execution.decide."""
+        return self._thread.call(self._inner.decide(approve=approve, items=items, message=message, request=request))
 
     def events(
         self, after: int | str | None = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 import attrs
@@ -43,6 +43,7 @@ from pawl.runtime.records.errors import Superseded as SupersededError
 from pawl.runtime.records.evolution import goes_on
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.rests import Rest
 from pawl.runtime.records.tools import ErrorInfo
 from pawl.runtime.store.answers import Answer, Committed, Refused, Superseded, Unavailable, Uncertain
 from pawl.runtime.store.port import Operation, Store
@@ -57,6 +58,9 @@ _BACKOFF = 0.1
 
 class Host:
     """Executions of the definitions that this process has code for."""
+
+    decide: Callable[..., Coroutine[Any, Any, Rest[Any]]]
+    """Decides a request of an execution, for handles that have a host only; whoever brings answers sets it."""
 
     def __init__(
         self,
