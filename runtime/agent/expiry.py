@@ -19,12 +19,11 @@ class Expiry(Facts):
 
     def context_timeout(self) -> float | None:
         """Seconds for putting a request together; None where no application code takes part."""
-        return self.agent.preparation_timeout if self.agent.callbacks.prepares or self.hooks else None
+        return self.agent.preparation_timeout if self.prepares else None
 
     def output_timeout(self) -> float | None:
         """Seconds for the output type's check and the filters; None where there are none."""
-        checked = self.agent.output_filters or self.agent.output.shape is not None
-        return self.agent.preparation_timeout if checked else None
+        return self.agent.preparation_timeout if self.judges_output else None
 
     def model_timeout(self) -> float | None:
         """Seconds for one model call, None for as long as the provider takes."""

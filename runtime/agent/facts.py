@@ -82,6 +82,16 @@ class Facts(BarrierSteps):
         """Whether a refused outcome was already replaced by a failure."""
         return self.repairs > 0
 
+    @property
+    def prepares(self) -> bool:
+        """Whether application code takes part in putting a request together."""
+        return self.agent.callbacks.prepares or bool(self.hooks)
+
+    @property
+    def judges_output(self) -> bool:
+        """Whether an output type or filters look at the answer that is to end the run."""
+        return bool(self.agent.output_filters) or self.agent.output.shape is not None
+
     def entry(self, kind: JournalKind, body: str | None = None, **meta: Any) -> JournalEntry:
         """A journal record of this run. Raises UnicodeEncodeError for a body that is not Unicode text."""
         content = Content.of(body) if body is not None else None

@@ -29,18 +29,13 @@ class Preparing(Facts):
     def start_output_filter(self, payload: object) -> tuple[Self, Effects]:
         """The output type is checked and filters run off the loop; plain text without filters passes at once."""
         said = self.answer.text if self.answer is not None else ""
-        if self.agent.output_filters or self.agent.output.shape is not None:
+        if self.judges_output:
             return self._filter("output", said)
         return self, (Raise("output_filtered", FilteredText(said)),)
 
     def _filter(self, stage: Literal["input", "output"], text: str) -> tuple[Self, Effects]:
         context, work = self.fresh("preparation")
         return replace(context, preparing=work), (FilterText(work, stage, text),)
-
-    @property
-    def prepares(self) -> bool:
-        """Whether application code takes part in putting a request together."""
-        return self.agent.callbacks.prepares or bool(self.hooks)
 
     def start_context(self, payload: object) -> tuple[Self, Effects]:
         """Read the transcript of earlier runs once; after that the live one grows."""

@@ -147,7 +147,7 @@ class Answers:
             check_not_expired(now, self._host.environment.now())
             return Decided(request_id, now.revision, fresh)
 
-        return await self._host.bring(record, agent, "decided", payload)
+        return await self._host.bring(record, agent, "approval", "decided", payload)
 
     # stops --------------------------------------------------------------------------------------------------
 

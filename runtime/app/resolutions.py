@@ -104,7 +104,7 @@ class Resolutions:
             _check_subject(found.record, [stored.row for stored in found.tools], words.subject, record.revision)
             return attrs.evolve(said, revision=found.record.revision)
 
-        return await self._host.bring(record, agent, "resolved", payload)
+        return await self._host.bring(record, agent, "resolution", "resolved", payload)
 
     async def _unresolved(self, execution_id: str, words: Resolution) -> tuple[ExecutionRecord, Resolved]:
         """The record, once nothing here moves it, and the caller's words. Raises UnknownSubject, StaleRevision."""

@@ -40,7 +40,7 @@ from pawl.runtime.records.errors import (
     StoreUnavailable,
 )
 from pawl.runtime.records.errors import Superseded as SupersededError
-from pawl.runtime.records.evolution import goes_on
+from pawl.runtime.records.evolution import WAITS, goes_on
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.rests import Rest
@@ -251,9 +251,14 @@ class Host:
             self.keeper.begin(invocation, found, State.RECOVERING)
 
     async def bring(
-        self, record: ExecutionRecord, agent: Agent[Any], event: str, make: Callable[[Recovered], object]
+        self,
+        record: ExecutionRecord,
+        agent: Agent[Any],
+        awaiting: Awaiting,
+        event: str,
+        make: Callable[[Recovered], object],
     ) -> asyncio.Future[Any]:
-        """Bring an answer to an execution at rest: claim it, load it, resume it where it waits.
+        """Bring an answer to an execution at rest: claim it, load it, resume it where it waits for that.
 
         `make` gives the event's payload from what was found, and may raise. Returns a future of the next rest.
         Raises AgentBusy, Superseded, NotSuspended, and what `make` raises; then nothing has changed.
@@ -269,8 +274,7 @@ class Host:
             self.keeper.abandon(invocation)
             raise
         rest = self.keeper.waiting.rest(record.execution_id, answering=True)
-        waits = State.AWAITING_RESOLUTION if event == "resolved" else State.SUSPENDED
-        self.keeper.resume(invocation, waits, event, payload)
+        self.keeper.resume(invocation, WAITS[awaiting], event, payload)
         return rest
 
     async def _claimed(self, record: ExecutionRecord, agent: Agent[Any]) -> tuple[AgentInvocation, Recovered] | None:

@@ -144,7 +144,7 @@ class Watch:
             if now is None or not expired(now, self._host.environment.now()):
                 raise NotSuspended(f"execution {record.execution_id} does not wait any more")
 
-        await self._host.bring(record, agent, "approval_expired", payload)
+        await self._host.bring(record, agent, "approval", "approval_expired", payload)
 
 
 def _names(record: ExecutionRecord) -> tuple[str, str]:

@@ -28,7 +28,8 @@ STANDS: Final[dict[str, str]] = {
 state otherwise writes another phase, and adds it here; these stay, for what was written before."""
 
 _UNRESOLVED: Final = "awaiting_resolution"
-_WAITS: Final[dict[Awaiting, State]] = {"approval": State.SUSPENDED, "resolution": State.AWAITING_RESOLUTION}
+WAITS: Final[dict[Awaiting, State]] = {"approval": State.SUSPENDED, "resolution": State.AWAITING_RESOLUTION}
+"""The state of this machine in which a run rests that waits for that."""
 
 
 def stands(record: ExecutionRecord, awaiting: Awaiting | None = None) -> str | None:
@@ -50,7 +51,7 @@ def goes_on(record: ExecutionRecord, awaiting: Awaiting | None = None) -> State 
     state = onward(MACHINE, by, stood) if stood is not None else None
     if state is None:
         raise _mismatch(record, f"which takes over none that stand in '{stood or record.phase}'")
-    if awaiting is not None and state is not _WAITS[awaiting]:
+    if awaiting is not None and state is not WAITS[awaiting]:
         raise _mismatch(record, f"which leads '{stood}' to '{state}', and there nothing waits for {awaiting}")
     return state
 
