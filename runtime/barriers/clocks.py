@@ -38,9 +38,9 @@ def deadline_passed(record: ExecutionRecord, now: float) -> bool:
 
 def expired(record: ExecutionRecord, now: float) -> bool:
     """Whether the run waits for decisions, and has waited too long for them."""
-    request = record.request
-    waits = record.status == "suspended" and request is not None and request.expires_at is not None
-    return waits and request is not None and request.expires_at is not None and request.expires_at <= now
+    if record.status != "suspended" or record.request is None or record.request.expires_at is None:
+        return False
+    return record.request.expires_at <= now
 
 
 def check_not_expired(record: ExecutionRecord, now: float) -> None:
