@@ -25,9 +25,10 @@ from pawl.runtime.simulation.expecting import check
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.scenario import AgentDef, Place
-from pawl.runtime.simulation.stage import FIRST, Run, Stage, start_id
+from pawl.runtime.simulation.stage import Run, Stage, start_id
 from pawl.runtime.simulation.steps import (
     CALLS,
+    FIRST,
     Advance,
     Beside,
     Cancel,
@@ -194,10 +195,10 @@ class Actor:
 
     def _reopen(self, step: Reopen) -> None:
         stage = self._stage
-        before = stage.processes.get(step.process or "p1")
+        before = stage.processes.get(step.process or FIRST)
         if before is not None and before.alive:
             raise StepFailed("`reopen` while the process lives; `crash` or `close` it first", step.at)
-        stage.open(step.process or "p1")
+        stage.open(step.process or FIRST)
 
     def _call(self, step: Start | Decide | Cancel | Resolve, *, repeated: bool = False) -> Call:
         stage = self._stage
@@ -211,7 +212,7 @@ class Actor:
             if run.execution_id is None:
                 raise StepFailed(f"run {step.run!r} has not started, so it cannot be told `{step.word}`", step.at)
             work = self._answer(process, run.execution_id, step)
-        return Call(step, process.begin(work), step.process or "p1", run, repeated)
+        return Call(step, process.begin(work), step.process or FIRST, run, repeated)
 
     async def _answer(self, process: Process, execution_id: str, step: Decide | Cancel | Resolve) -> None:
         """An answer is to the question that stands when it is given first: repeated, it must not answer another."""

@@ -14,8 +14,8 @@ from pawl.runtime.simulation.invariants import Violated
 from pawl.runtime.simulation.process import CallLost
 from pawl.runtime.simulation.progress import check_progress
 from pawl.runtime.simulation.scenario import Place, Scenario
-from pawl.runtime.simulation.stage import FIRST, Stage
-from pawl.runtime.simulation.steps import Advance, Change, Crash, Reopen, Step
+from pawl.runtime.simulation.stage import Stage
+from pawl.runtime.simulation.steps import FIRST, Advance, Change, Crash, Reopen, Step
 from pawl.runtime.simulation.tracing import Trace
 from pawl.runtime.simulation.world import Stuck
 from pawl.runtime.store.port import Store

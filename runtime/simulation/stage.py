@@ -28,12 +28,9 @@ from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.scenario import AgentDef, FaultDef, Scenario
 from pawl.runtime.simulation.script import Script
-from pawl.runtime.simulation.steps import Start
+from pawl.runtime.simulation.steps import FIRST, Start
 from pawl.runtime.simulation.world import RESTS, World
 from pawl.runtime.store.port import Store
-
-FIRST: Final = "p1"
-"""The name of the process that a scenario begins with."""
 
 _REOPENINGS: Final = 20
 """Processes that are opened in a row before a store that loses each of them is given up."""

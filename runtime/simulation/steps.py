@@ -14,6 +14,9 @@ from pawl.runtime.simulation.scenario import (
     Seconds,
 )
 
+FIRST: Final = "p1"
+"""The name of the process that a scenario begins with."""
+
 
 def _key(name: str, default: Any = attrs.NOTHING) -> Any:
     return attrs.field(default=default, metadata={"key": name})

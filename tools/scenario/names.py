@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from pawl.runtime.simulation.scenario import BARRIERS, Expected, Place, Scenario
 from pawl.runtime.simulation.steps import (
+    FIRST,
     Beside,
     Cancel,
     Change,
@@ -25,9 +26,6 @@ from pawl.runtime.simulation.steps import (
 from pawl.tools.compiler.findings import listed, quoted, suggest
 from pawl.tools.compiler.model import Position
 from pawl.tools.scenario.reader import Reader
-
-FIRST = "p1"
-"""The name of the first process, where a step or an expectation wants to say it."""
 
 
 def check_names(scenario: Scenario, reader: Reader) -> None:
