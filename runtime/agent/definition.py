@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, Literal, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, get_args
 
 import attrs
 from typing_extensions import TypeVar
@@ -20,6 +20,9 @@ from pawl.runtime.agent.tool import NAME, Tool, as_tool, limited
 from pawl.runtime.agent.usage import UsageLimits
 from pawl.runtime.llm.port import Provider, ToolSpec, check_model
 from pawl.runtime.records.errors import InvalidArguments
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm  # only later versions than the required one have it when it runs
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 OnRejection = Literal["end", "continue"]
@@ -83,7 +86,7 @@ class Agent(Generic[T_co]):
     model_recovery: ModelRecovery = "replay"
     compatible_with: tuple[int, ...] = attrs.field(default=(), converter=_versions)
     drain_timeout: float = 600.0
-    output_type: type[T_co] = attrs.field(default=str)  # type: ignore[assignment]  # T_co is str where it is left out
+    output_type: TypeForm[T_co] = attrs.field(default=str)  # type: ignore[assignment]  # T_co is str where it is left out
     knowledge: tuple[Told | Knowledge, ...] = attrs.field(default=(), converter=_listed)
     context: SelectsContext | None = None
     before_llm: tuple[Hook, ...] = attrs.field(default=(), converter=_listed)

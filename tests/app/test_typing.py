@@ -11,9 +11,10 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 
-SNIPPET = '''
+SNIPPET = """
 import asyncio
 import dataclasses
+from typing import Annotated, Literal, Optional
 
 import attrs
 from typing_extensions import assert_never, assert_type
@@ -39,6 +40,27 @@ points = Agent(name="points", model=model, output_type=list[Point])
 assert_type(text, Agent[str])
 assert_type(weather, Agent[Weather])
 assert_type(points, Agent[list[Point]])
+either = Agent(name="either", model=model, output_type=int | Weather)
+word = Agent(name="word", model=model, output_type=Literal["yes", "no"])
+assert_type(either, Agent[int | Weather])
+assert_type(word, Agent[Literal["yes", "no"]])
+assert_type(Agent(name="noted", model=model, output_type=Annotated[int, "in cents"]), Agent[int])
+assert_type(Agent(name="perhaps", model=model, output_type=dict[str, int] | None), Agent[dict[str, int] | None])
+assert_type(Agent(name="older", model=model, output_type=Optional[Weather]), Agent[Weather | None])
+Agent(name="value", model=model, output_type=5)  # WRONG
+
+
+def one_of(value: int | Weather) -> str:
+    return str(value) if isinstance(value, int) else value.city
+
+
+async def unions(runtime: Runtime) -> None:
+    rest = await runtime.run(either, "?")
+    if isinstance(rest, Completed):
+        one_of(rest.value)
+    said = await runtime.run(word, "?")
+    if isinstance(said, Completed):
+        assert_type(said.value, Literal["yes", "no"])
 
 
 def city(rest: Rest[Weather]) -> str:
@@ -88,7 +110,7 @@ def exhaustive(rest: Outcome[Weather]) -> None:
 
 
 asyncio.run(main())
-'''
+"""
 
 WRONG = {number for number, line in enumerate(SNIPPET.splitlines(), 1) if line.endswith("# WRONG")}
 
