@@ -16,6 +16,7 @@ from pawl.runtime.agent.hooks import Hook, Hooks
 from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.app.agents import AgentHandle, Identities
 from pawl.runtime.app.answers import Answers
+from pawl.runtime.app.definitions import Providers, by_name, known
 from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.app.execution import Execution
 from pawl.runtime.app.resolutions import Resolution, Resolutions
@@ -30,7 +31,6 @@ from pawl.runtime.execution.output import current_rest
 from pawl.runtime.execution.stats import Stats
 from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.execution.watch import Watch, unclaimed, why_unclaimed
-from pawl.runtime.llm.port import Provider, resolve_provider
 from pawl.runtime.loop.environment import AsyncioEnvironment, Environment
 from pawl.runtime.records.approvals import Decision, Receipt
 from pawl.runtime.records.errors import InvalidArguments, PawlError, RuntimeClosed
@@ -80,7 +80,7 @@ class Runtime:
         environment: Environment | None = None,
         trace: Trace | None = None,
     ) -> None:
-        self._definitions = _by_name(agents)
+        self._definitions = by_name(agents)
         self._store: Store = open_store(store) if isinstance(store, str) else store
         self._listeners = Listeners(on_listener_error)
         if on_event is not None:
@@ -88,7 +88,7 @@ class Runtime:
         self._deps, self._trace, self._hooks = deps, trace, Hooks(before_llm)
         self._poll_interval, self._close_timeout = poll_interval, close_timeout
         self._environment = environment
-        self._providers: dict[str, Provider] = {}
+        self._providers = Providers()
         self._state: Literal["new", "open", "closed"] = "new"
         self._process: int | None = None
         self._closing, self._let_go, self._closed = asyncio.Lock(), False, False
@@ -105,7 +105,7 @@ class Runtime:
         owner = environment.lease(environment.new_id(), environment.now() + LEASE)
         self._lease = Lease(environment, self._store, owner)
         self._keeper = Keeper(
-            environment, self._store, self._lease, self._listeners, self._provider, self._deps, self._trace
+            environment, self._store, self._lease, self._listeners, self._providers.of, self._deps, self._trace
         )
         self._listeners.failed, self._listeners.now = self._listener_failed, environment.now
         self._host = Host(environment, self._store, self._keeper, owner.owner_id, self._definitions, self._hooks)
@@ -169,8 +169,7 @@ class Runtime:
             with suppress(PawlError):
                 await host.ask(take_back(host.owner), tries=1)
         await asyncio.get_running_loop().run_in_executor(None, self._store.close)
-        for provider in self._providers.values():
-            await provider.aclose()
+        await self._providers.aclose()
 
     def _open(self) -> Host:
         if self._state != "open":
@@ -178,13 +177,6 @@ class Runtime:
         if self._process != os.getpid():
             raise RuntimeClosed(FORKED)
         return self._host
-
-    def _provider(self, agent: Agent[Any]) -> Provider:
-        if not isinstance(agent.model, str):
-            return agent.model
-        if agent.name not in self._providers:
-            self._providers[agent.name] = resolve_provider(agent.model)[0]
-        return self._providers[agent.name]
 
     def _listener_failed(self, event: Event, error: BaseException) -> None:
         why = error_info(error)
@@ -201,17 +193,17 @@ class Runtime:
     async def create(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """A new logical agent. Raises AgentExists."""
         self._open()
-        return await self._identities.create(self._known(agent), agent_id)
+        return await self._identities.create(known(self._definitions, agent), agent_id)
 
     async def load(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """A logical agent that exists. Raises AgentNotFound, WrongAgent when it is of another definition."""
         self._open()
-        return await self._identities.load(self._known(agent), agent_id)
+        return await self._identities.load(known(self._definitions, agent), agent_id)
 
     async def open(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """Create it, or load it. Raises WrongAgent when it is of another definition."""
         self._open()
-        return await self._identities.open(self._known(agent), agent_id)
+        return await self._identities.open(known(self._definitions, agent), agent_id)
 
     def get(self, agent_id: str) -> AgentHandle[Any] | None:
         """The handle that this runtime has already, without looking at the store."""
@@ -222,14 +214,6 @@ class Runtime:
         """Delete a logical agent with all that it did. Raises AgentBusy while it runs, AgentNotFound."""
         self._open()
         await self._identities.purge(agent_id)
-
-    def _known(self, agent: Agent[T]) -> Agent[T]:
-        if not isinstance(agent, Agent):
-            raise InvalidArguments(f"{agent!r:.60} is no Agent; give the definition itself")
-        known = self._definitions.get(agent.name)
-        if known is None:
-            raise InvalidArguments(f"{agent!r} is not one of this runtime's agents; add it to Runtime(agents=[…])")
-        return known
 
     # runs ---------------------------------------------------------------------------------------------------
 
@@ -247,7 +231,7 @@ class Runtime:
 
         Raises WrongAgent, and what AgentHandle.start raises.
         """
-        handle = await self.open(agent, self._known(agent).name if agent_id is None else agent_id)
+        handle = await self.open(agent, known(self._definitions, agent).name if agent_id is None else agent_id)
         return await handle.start(text, id=id, durable_context=durable_context, timeout=timeout)
 
     async def run(
@@ -280,7 +264,7 @@ class Runtime:
         """Open the logical agent and start a run whose model answers are streamed: see AgentHandle.stream."""
 
         async def start(follow: Callable[[str], None]) -> Execution[T]:
-            handle = await self.open(agent, self._known(agent).name if agent_id is None else agent_id)
+            handle = await self.open(agent, known(self._definitions, agent).name if agent_id is None else agent_id)
             return await handle._admit(text, id, durable_context, timeout, follow)  # noqa: SLF001 - one library
 
         return EventStream(self._open(), Wanted(through_rests=through_rests, buffer=buffer), start=start)
@@ -439,16 +423,3 @@ class Runtime:
     def remove_listener(self, listener: Listener) -> None:
         """Call a listener no more. Nothing when it is not there (any more)."""
         self._listeners.remove(listener)
-
-
-def _by_name(agents: Iterable[Agent[Any]]) -> dict[str, Agent[Any]]:
-    if not isinstance(agents, Iterable) or isinstance(agents, str):
-        raise InvalidArguments(f"agents={agents!r:.60} must be a list of Agent")
-    known: dict[str, Agent[Any]] = {}
-    for agent in agents:
-        if not isinstance(agent, Agent):
-            raise InvalidArguments(f"agents={agent!r:.60} must be a list of Agent")
-        if agent.name in known:
-            raise InvalidArguments(f"two agents are named {agent.name!r}; a runtime knows one definition a name")
-        known[agent.name] = agent
-    return known
