@@ -119,7 +119,7 @@ class Invariants:
             journal += page
         places = [record.position for record in journal]
         begins = tx.executions.get(journal[0].execution_id) if journal else None
-        first = begins.first_position if begins is not None else 1  # where it was cleared out, what is left begins later
+        first = begins.first_position if begins is not None else 1  # later than 1 where it was cleared out
         whole = places == list(range(first, position + 1))
         _hold("I15", whole, f"the journal of {agent_id} is {places}, not {first} to {position}")
         said = messages(tx.journal.transcript(agent_id))
