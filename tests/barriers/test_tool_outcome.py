@@ -8,7 +8,7 @@ import pytest
 from pawl.runtime.barriers.tool_outcome import ToolCommit
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.errors import StaleRevision
-from pawl.runtime.records.tools import ToolRow
+from pawl.runtime.records.tools import ToolRow, ToolStatus
 from pawl.runtime.simulation.samples import a_tool, an_agent, an_execution, answer_of, done
 from pawl.runtime.store.answers import Committed, Refused
 from pawl.runtime.store.memory import MemoryStore
@@ -29,7 +29,7 @@ def store() -> MemoryStore:
 
 
 def outcome() -> ToolCommit:
-    return ToolCommit("a", OURS, attrs.evolve(a_tool(), status="completed", token="token-1"), a_tool().token)
+    return ToolCommit("a", OURS, attrs.evolve(a_tool(), status=ToolStatus.COMPLETED, token="token-1"), a_tool().token)
 
 
 def test_it_is_written_over_the_row_of_its_attempt(store: MemoryStore) -> None:
