@@ -122,7 +122,10 @@ class AgentHandle(Generic[T_co]):
         await self._host.ask(_reset(self.id))
 
     async def close(self) -> None:
-        """Take no new runs, in any process. A run that is open goes on to its end. Raises AgentNotFound."""
+        """Take no new runs, in any process. A run that is open goes on to its end.
+
+        Raises AgentNotFound, StoreUnavailable, OutcomeUnknown.
+        """
         await self._host.ask(_close(self.id))
 
     def __repr__(self) -> str:

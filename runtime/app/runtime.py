@@ -63,7 +63,8 @@ class Runtime:
       before_llm: hooks of every agent, asked before those of the definition and of the logical agent.
       close_timeout: seconds that `close` waits for running work to come to rest; what does not is adopted later.
 
-    Raises, on entering: StoreUnavailable, StoreReadOnly, StoreCorrupt, SchemaTooNew, InvalidArguments.
+    Raises, on entering: StoreUnavailable, StoreReadOnly, StoreCorrupt, SchemaTooNew, InvalidArguments. Whatever
+    looks at runs raises RuntimeClosed before that and after `close`.
     """
 
     def __init__(
@@ -191,17 +192,23 @@ class Runtime:
     # agents -------------------------------------------------------------------------------------------------
 
     async def create(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
-        """A new logical agent. Raises AgentExists."""
+        """A new logical agent. Raises AgentExists, InvalidArguments, StoreUnavailable, OutcomeUnknown."""
         self._open()
         return await self._identities.create(known(self._definitions, agent), agent_id)
 
     async def load(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
-        """A logical agent that exists. Raises AgentNotFound, WrongAgent when it is of another definition."""
+        """A logical agent that exists.
+
+        Raises AgentNotFound, WrongAgent when it is of another definition, InvalidArguments, StoreError.
+        """
         self._open()
         return await self._identities.load(known(self._definitions, agent), agent_id)
 
     async def open(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
-        """Create it, or load it. Raises WrongAgent when it is of another definition."""
+        """Create it, or load it.
+
+        Raises WrongAgent when it is of another definition, InvalidArguments, StoreUnavailable, OutcomeUnknown.
+        """
         self._open()
         return await self._identities.open(known(self._definitions, agent), agent_id)
 
@@ -211,7 +218,10 @@ class Runtime:
         return self._identities.get(agent_id)
 
     async def purge(self, agent_id: str) -> None:
-        """Delete a logical agent with all that it did. Raises AgentBusy while it runs, AgentNotFound."""
+        """Delete a logical agent with all that it did.
+
+        Raises AgentBusy while it runs, AgentNotFound, StoreUnavailable, OutcomeUnknown.
+        """
         self._open()
         await self._identities.purge(agent_id)
 
@@ -270,7 +280,7 @@ class Runtime:
         return EventStream(self._open(), Wanted(through_rests=through_rests, buffer=buffer), start=start)
 
     async def execution(self, execution_id: str) -> Execution[Any]:
-        """A new handle of an execution, run here or anywhere. Raises ExecutionNotFound."""
+        """A new handle of an execution, run here or anywhere. Raises ExecutionNotFound, StoreError."""
         host = self._open()
         await host.read(lambda tx: existing(tx, execution_id))
         return Execution(host, execution_id)
@@ -289,7 +299,7 @@ class Runtime:
         return [record for record, _ in rows]
 
     async def result(self, execution_id: str) -> Rest[Any] | None:
-        """The rest that an execution is at, None while it moves. Raises ExecutionNotFound."""
+        """The rest that an execution is at, None while it moves. Raises ExecutionNotFound, StoreError."""
         host = self._open()
         return await host.read(current_rest(execution_id, host.definitions))
 
