@@ -232,9 +232,14 @@ class Explorer(Player):
             question = next(self._questions(wanted.runs), None)
             if question is None:
                 return
-            self.acted.append(question)
-            super().step(question)
+            step = Advance(seconds=1.0) if self._answered(question) else question
+            self.acted.append(step)
+            super().step(step)
         raise StepFailed("it asks again and again", None)
+
+    def _answered(self, question: Step) -> bool:
+        """Whether the answer is on its way: its process still has something else to do with the run."""
+        return any(call.step == question for call in self.actor.calls)
 
     def _pass(self, wanted: Way) -> None:
         for _ in range(_TIMES):
