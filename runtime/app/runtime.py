@@ -58,8 +58,8 @@ class Runtime:
         start and every `poll_interval` seconds (0: never).
       on_event: called on the loop with each Event, before handles settle.
       on_listener_error: "report" logs and detaches a listener that raises, "fail" fails the run it was told about.
-      deps: anything; tools find it as `ToolContext.deps`, filters, hooks and policies as `query.deps`.
-        Without them, a tool that takes a `ToolContext[X]` is refused.
+      deps: anything; tools, their policies and probes find it as `ToolContext.deps`, filters, hooks and context
+        policies as `query.deps`. Without them, a tool that takes a `ToolContext[X]` is refused.
       before_llm: hooks of every agent, asked before those of the definition and of the logical agent.
       close_timeout: seconds that `close` waits for running work to come to rest; what does not is adopted later.
 
