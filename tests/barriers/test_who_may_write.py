@@ -145,3 +145,13 @@ def test_a_read_back_tells_ours_from_what_was_before_and_from_another_s(store: M
     assert [found(store, ours.read_back), found(store, row.read_back)] == [Found.COMMITTED] * 2
     assert found(store, ours.renewed("token-2").read_back) is Found.CONFLICT
     assert found(store, row.renewed("token-2").read_back) is Found.CONFLICT
+
+
+def test_an_outcome_is_written_over_nothing_but_what_its_attempt_left(store: MemoryStore) -> None:
+    done(store, outcome().run)
+    before = everything(store)
+    for late in (outcome().renewed("token-2"), attrs.evolve(outcome(), row=attrs.evolve(a_tool(), attempt=1))):
+        answer = answer_of(store, late.run)
+        assert isinstance(answer, Refused)
+        assert isinstance(answer.error, StaleRevision)
+    assert everything(store) == before
