@@ -92,7 +92,7 @@ class ToolInvocation(BarrierSteps):
         try:
             arguments = tool.validate(self.row.raw_arguments)
         except InvalidArguments as error:
-            return self._answer(f"error: invalid arguments: {error}"), NOTHING
+            return self._answer(f"error: {error}"), NOTHING
         return self.with_row(arguments=arguments, redacted=tool.redacted(arguments)), NOTHING
 
     def _answer(self, text: str) -> Self:

@@ -103,6 +103,15 @@ def shown_call(call: dict[str, str]) -> dict[str, str]:
     return {"id": call["id"], "name": call["name"], "arguments": call.get("shown", call["arguments"])}
 
 
+def told_result(result: dict[str, Any]) -> dict[str, Any]:
+    """A tool's result or row as people are told: a call that was answered without having run has failed.
+
+    Its row is `completed`, since the model has its answer; but it was let go no time (attempt 0): nothing happened.
+    """
+    ran = result.get("attempt") != 0 or result.get("status") != "completed"
+    return result if ran else {**result, "status": "failed"}
+
+
 def durable_events(
     kind: JournalKind, agent_id: str, execution_id: str, position: int, body: str | None, meta: dict[str, Any]
 ) -> list[Event]:
@@ -116,7 +125,7 @@ def durable_events(
             calls = [event(EventKind.TOOL_CALL, **shown_call(call)) for call in meta.get("calls", ())]
             return [*(attrs.evolve(call, more=True) for call in calls[:-1]), *calls[-1:]]
         case JournalKind.TOOL_RESULT:
-            return [event(EventKind.TOOL_RESULT, text=body, **meta)]
+            return [event(EventKind.TOOL_RESULT, text=body, **told_result(meta))]
         case JournalKind.APPROVAL_REQUIRED:
             return [event(EventKind.APPROVAL_REQUIRED, **meta)]
         case JournalKind.EXECUTION_COMPLETED | JournalKind.EXECUTION_REJECTED:

@@ -215,7 +215,11 @@ def test_what_the_model_gets_wrong_is_answered_to_the_model(arguments: str, name
     with World(agent) as world:
         process = world.open()
         assert isinstance(process.do(process.runtime.run(agent, "go")), Completed)
-        assert world.witness.requests[-1].messages[-1].text.startswith(told)
+        text = world.witness.requests[-1].messages[-1].text
+        assert text.startswith(told)
+        assert text.count("invalid arguments") == told.count("invalid arguments")
+        (result,) = [event.data for event in process.events if event.kind == "tool_result"]
+        assert (result["status"], result["attempt"], result["text"]) == ("failed", 0, text)
         assert world.witness.effects == {}
         assert "tool_dispatch" not in world.faults.counts
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from cli.shell import Shell
 from pawl import (
     Agent,
     Decision,
@@ -343,3 +344,33 @@ def test_the_way_that_is_read_is_the_whole_way(name: str, tmp_path: Path) -> Non
         return set(way(MODEL, read, standing(found)))
 
     assert asyncio.run(play()) == {hop for hop in world.hops if hop[0] != hop[1]}
+
+
+WRONG = """\
+from pawl import Agent, ModelAnswer, ToolCall, scripted, tool
+
+@tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+good = ToolCall("c3", "add", '{"a": 1, "b": 2}')
+calls = ModelAnswer("", (ToolCall("c1", "add", "{}"), ToolCall("c2", "nothing", "{}"), good))
+clerk = Agent(name="clerk", model=scripted([calls, "I see"]), tools=[add])
+"""
+
+
+def test_a_call_that_never_ran_is_told_as_failed_wherever_it_is_told(shell: Shell) -> None:
+    shell.write("wrong.py", WRONG)
+    ran = shell("run", "wrong", "add")
+    name = shell("ls", "--json").json["executions"][0]["execution_id"]
+
+    told = [ran.out, shell("tail", name).out, shell("show", name).out]
+
+    for out in told:
+        assert "c1 add failed (attempt 0): error: invalid arguments for add: a: missing" in out
+        assert "c2 nothing failed (attempt 0): error: there is no tool 'nothing'" in out
+    assert "c1  add {}  failed, attempt 0" in told[2]
+    shown = shell("show", name, "--json").json
+    assert [row["status"] for row in shown["tools"]] == ["failed", "failed", "completed"]
+    results = [one["meta"]["status"] for one in shown["journal"] if one["kind"] == "tool_result"]
+    assert results == ["failed", "failed", "completed"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pawl.runtime.records.errors import SpecMismatch
-from pawl.runtime.records.events import shown_call
+from pawl.runtime.records.events import shown_call, told_result
 from pawl.runtime.records.evolution import goes_on
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.tools import StoredTool
@@ -102,7 +102,8 @@ def tool_words(stored: StoredTool, verdict: str | None = None) -> str:
     arguments = compact(row.shown) if row.arguments is not None else printable(row.shown_raw)
     ran = f", {span(row.duration)}" if row.duration else ""
     say = error_words(plain(row.error)) if row.error is not None else excerpt(stored.body or row.message)
-    status = f"{row.status}, {verdict}" if verdict is not None else row.status
+    status = str(told_result({"status": row.status, "attempt": row.attempt})["status"])
+    status = f"{status}, {verdict}" if verdict is not None else status
     return (
         f"{printable(row.tool_call_id)}  {printable(row.tool)} {arguments}  {status}, attempt {row.attempt}{ran}, "
         f"recovery {row.policy}, {row.idempotency_key}{f': {say}' if say else ''}"
@@ -265,6 +266,8 @@ def _entry_data(step: Step, entry: JournalRecord) -> dict[str, Any]:
 
 
 def _meta(entry: JournalRecord) -> dict[str, Any]:
+    if entry.kind is JournalKind.TOOL_RESULT:
+        return told_result(entry.meta)
     calls = entry.meta.get("calls")
     if entry.kind is not JournalKind.ASSISTANT_MESSAGE or calls is None:
         return entry.meta
@@ -274,4 +277,4 @@ def _meta(entry: JournalRecord) -> dict[str, Any]:
 def _row_data(stored: StoredTool) -> dict[str, Any]:
     row = stored.row
     arguments = row.shown if row.arguments is not None else None
-    return plain(row) | {"arguments": arguments, "raw_arguments": row.shown_raw, "result": stored.body}
+    return told_result(plain(row)) | {"arguments": arguments, "raw_arguments": row.shown_raw, "result": stored.body}

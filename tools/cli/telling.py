@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from pawl.runtime.execution.heart import Move
-from pawl.runtime.records.events import Event, EventKind
+from pawl.runtime.records.events import Event, EventKind, told_result
 from pawl.tools.cli.output import err, out
 from pawl.tools.cli.words import clock, excerpt, printable, span
 
@@ -116,7 +116,7 @@ def words(event: Event) -> str:
 
 def result_words(meta: dict[str, Any], text: str | None) -> str:
     """The result of a tool call, as the journal and its event have it."""
-    call = f"{printable(meta['tool_call_id'])} {printable(meta['tool'])} {meta['status']}"
+    call = f"{printable(meta['tool_call_id'])} {printable(meta['tool'])} {told_result(meta)['status']}"
     seconds = f", {span(meta['seconds'])}" if meta["attempt"] else ""
     return f"{call} (attempt {meta['attempt']}{seconds}): {excerpt(text or '')}"
 
