@@ -21,7 +21,7 @@ from pawl.runtime.agent.redaction import shown_calls
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.clocks import paused, resumed
 from pawl.runtime.barriers.commit import Commit, Written
-from pawl.runtime.barriers.facts import answer_entries, call_entry
+from pawl.runtime.barriers.facts import answer_entries, call_entry, counted
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.executions import ExecutionRecord
@@ -186,15 +186,7 @@ class Calls(Preparing, Committing):
             answer=answer,
             journal=(*self.journal, *recorded),
             unsaid=(*self.unsaid, Message("assistant", answer.text, answer.calls)),
-            draft=replace(
-                draft,
-                iterations=draft.iterations + 1,
-                tool_calls=draft.tool_calls + len(answer.calls),
-                lost_calls=0,
-                usage=draft.usage + answer.usage,
-                llm_call_id=None,
-                batch_call_id=llm_call_id,
-            ),
+            draft=replace(counted(draft, answer), llm_call_id=None, batch_call_id=llm_call_id),
         )
 
     def note_llm_failure(self, payload: LlmFailed) -> tuple[Self, Effects]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.messages import ModelAnswer, ToolCall
 
@@ -29,6 +31,17 @@ def answer_entries(
         call_entry(execution_id, llm_call_id, "completed", now, usage=usage, model=answer.model),
         JournalEntry(JournalKind.ASSISTANT_MESSAGE, execution_id, now, Content.of(answer.text), meta),
     ]
+
+
+def counted(record: ExecutionRecord, answer: ModelAnswer) -> ExecutionRecord:
+    """The record with what a recorded answer counts for."""
+    return replace(
+        record,
+        iterations=record.iterations + 1,
+        tool_calls=record.tool_calls + len(answer.calls),
+        lost_calls=0,
+        usage=record.usage + answer.usage,
+    )
 
 
 def _call(call: ToolCall, shown: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pawl.runtime.barriers.clocks import check_not_expired, resumed
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, to_commit
 from pawl.runtime.barriers.edits import Fit, asked_about, recorded, unchecked, with_real_values
-from pawl.runtime.barriers.facts import answer_entries, call_entry
+from pawl.runtime.barriers.facts import answer_entries, call_entry, counted
 from pawl.runtime.barriers.resolve import MODEL, Performed, resolve_model, resolve_tool, subjects
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.approvals import Decision, Receipt
@@ -132,9 +132,7 @@ def resolve(
                 # Which arguments may be shown only the tools know, and their code is not here.
                 shown = [REDACTED] * len(said.calls)
                 journal[:0] = answer_entries(execution_id, str(record.llm_call_id), said, now, shown)
-                usage = after.usage + said.usage
-                after = replace(after, iterations=after.iterations + 1, lost_calls=0, usage=usage)
-                after = replace(after, tool_calls=after.tool_calls + len(said.calls))
+                after = counted(after, said)
             elif outcome == "failed":
                 journal.insert(0, call_entry(execution_id, str(record.llm_call_id), "failed", now))
             after = replace(after, **resolve_model(record, outcome, answer, error))
