@@ -7,7 +7,7 @@ from typing import Any
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.llm.port import Provider, resolve_provider
-from pawl.runtime.records.errors import InvalidArguments
+from pawl.runtime.records.errors import InvalidArguments, ModelError
 from pawl.runtime.records.rests import T
 
 
@@ -40,6 +40,17 @@ class Providers:
 
     def __init__(self) -> None:
         self._made: dict[str, Provider] = {}
+
+    def make(self, agents: Iterable[Agent[Any]]) -> None:
+        """Make them all now, before anything is recorded that would need one. Slow: it may import an SDK.
+
+        Raises ModelError, InvalidArguments where one cannot be made, and names its definition.
+        """
+        for agent in agents:
+            try:
+                self.of(agent)
+            except ModelError as error:
+                raise ModelError(f"agent {agent.name}: {error}") from error
 
     def of(self, agent: Agent[Any]) -> Provider:
         """The provider of a definition. Raises ModelError, InvalidArguments where none can be made."""

@@ -63,8 +63,9 @@ class Runtime:
       before_llm: hooks of every agent, asked before those of the definition and of the logical agent.
       close_timeout: seconds that `close` waits for running work to come to rest; what does not is adopted later.
 
-    Raises, on entering: StoreUnavailable, StoreReadOnly, StoreCorrupt, SchemaTooNew, InvalidArguments. Whatever
-    looks at runs raises RuntimeClosed before that and after `close`.
+    Raises, on entering: StoreUnavailable, StoreReadOnly, StoreCorrupt, SchemaTooNew, InvalidArguments; ModelError
+    when there is no SDK or key for the model of an agent. Whatever looks at runs raises RuntimeClosed before that and
+    after `close`.
     """
 
     def __init__(
@@ -102,7 +103,13 @@ class Runtime:
         check_deps(self._definitions.values(), self._deps)
         environment = self._environment or AsyncioEnvironment()
         self._environment = environment
-        await asyncio.get_running_loop().run_in_executor(None, self._store.open)
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(None, self._providers.make, self._definitions.values())
+        except BaseException:
+            await self._providers.aclose()
+            raise
+        await loop.run_in_executor(None, self._store.open)
         owner = environment.lease(environment.new_id(), environment.now() + LEASE)
         self._lease = Lease(environment, self._store, owner)
         self._keeper = Keeper(

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import pathlib
 import sys
 from typing import Any
 
 import pytest
 
-from pawl import Agent, Completed, Failed, ModelAnswer, ModelRequest, Rest, Runtime, call, scripted, tool
+from pawl import (
+    Agent,
+    Completed,
+    Failed,
+    ModelAnswer,
+    ModelError,
+    ModelRequest,
+    Rest,
+    Runtime,
+    RuntimeClosed,
+    call,
+    scripted,
+    sync,
+    tool,
+)
 from pawl.runtime.execution.heart import Move
 from pawl.runtime.simulation.world import World
 from pawl.runtime.store.memory import MemoryStore
@@ -55,16 +70,30 @@ def test_a_provider_that_is_no_coroutine_function_fails_the_run(answer: Any, err
         assert world.root("a").owner is None
 
 
-def test_a_model_without_its_sdk_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def missing_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     monkeypatch.delitem(sys.modules, "pawl.runtime.llm.openai", raising=False)
+
+
+def missing_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(("missing", "said"), [(missing_sdk, "pip install"), (missing_key, "OPENAI_API_KEY")])
+def test_a_runtime_is_not_opened_for_a_model_without_its_sdk_or_key(
+    missing: Any, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    missing(monkeypatch)
     agent = Agent(name="a", model="openai:gpt-5")
-    with World(agent) as world:
-        process = world.open()
-        rest = process.do(process.runtime.run(agent, "go"), within=60)
-        assert isinstance(rest, Failed)
-        assert rest.error.type == "ModelError"
-        assert "pip install" in rest.error.message
+    runtime = sync.Runtime(f"sqlite:///{tmp_path}/runs.db", [agent])
+
+    with pytest.raises(ModelError, match=f"agent a: .*{said}"):
+        runtime.__enter__()
+
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(RuntimeClosed):
+        runtime.run(agent, "go")
 
 
 def test_a_full_pool_is_the_call_s_error_and_the_model_is_told() -> None:
