@@ -100,16 +100,10 @@ class Runtime:
     async def __aenter__(self) -> Self:
         if self._state != "new":
             raise RuntimeClosed("a Runtime is entered once; make a new one")
-        check_deps(self._definitions.values(), self._deps)
+        await self._check()
         environment = self._environment or AsyncioEnvironment()
         self._environment = environment
-        loop = asyncio.get_running_loop()
-        try:
-            await loop.run_in_executor(None, self._providers.make, self._definitions.values())
-        except BaseException:
-            await self._providers.aclose()
-            raise
-        await loop.run_in_executor(None, self._store.open)
+        await asyncio.get_running_loop().run_in_executor(None, self._store.open)
         owner = environment.lease(environment.new_id(), environment.now() + LEASE)
         self._lease = Lease(environment, self._store, owner)
         self._keeper = Keeper(
@@ -136,6 +130,18 @@ class Runtime:
             raise
         self._watch.keep()
         return self
+
+    async def _check(self) -> None:
+        """What the definitions need is looked for now: found missing later, it would fail each run for good."""
+        loop = asyncio.get_running_loop()
+        try:
+            check_deps(self._definitions.values(), self._deps)
+            await loop.run_in_executor(None, self._providers.make, self._definitions.values())
+        except BaseException:
+            self._state = "closed"
+            await self._providers.aclose()
+            await loop.run_in_executor(None, self._store.close)
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -86,14 +86,16 @@ def test_a_runtime_is_not_opened_for_a_model_without_its_sdk_or_key(
 ) -> None:
     missing(monkeypatch)
     agent = Agent(name="a", model="openai:gpt-5")
-    runtime = sync.Runtime(f"sqlite:///{tmp_path}/runs.db", [agent])
+    url = f"sqlite:///{tmp_path}/runs.db"
+    runtime = sync.Runtime(url, [agent])
 
     with pytest.raises(ModelError, match=f"agent a: .*{said}"):
         runtime.__enter__()
 
-    assert list(tmp_path.iterdir()) == []
     with pytest.raises(RuntimeClosed):
-        runtime.run(agent, "go")
+        runtime.run(agent, "go", id="r1")
+    with sync.Runtime(url) as other:
+        assert other.executions() == []
 
 
 def test_a_full_pool_is_the_call_s_error_and_the_model_is_told() -> None:
