@@ -43,6 +43,22 @@ def test_tail_prints_each_event_with_its_cursor(shell: Shell) -> None:
     assert f"{request}: c2, c3" in ran.out
 
 
+def test_tail_names_the_calls_of_a_request_before_and_after_they_are_decided(shell: Shell) -> None:
+    execution, request = shell.started()
+
+    def asked() -> list[str]:
+        (line,) = [one for one in shell("tail", execution).out.splitlines() if "approval_required" in one]
+        return line.partition(": ")[2].split(", ")
+
+    assert asked() == ["c2", "c3"]
+    assert shell("approve", request, "--item", "c2").code == 0
+    assert asked() == ["c3"]
+    assert shell("approve", request).code == 0
+    assert asked() == ["c2", "c3"]  # decided, and no host has let them go yet
+    assert shell("approve", request, "--app", "clerk").code == 0
+    assert asked() == ["c2", "c3"]
+
+
 def test_tail_goes_on_behind_a_cursor(shell: Shell) -> None:
     execution, _ = shell.started()
     shell("approve", execution, "--app", "clerk")

@@ -100,8 +100,7 @@ def words(event: Event) -> str:
         case EventKind.TOOL_RESULT:
             return result_words(data, data.get("text"))
         case EventKind.APPROVAL_REQUIRED:
-            asked = data["request_id"] if "request_id" in data else data["request"]["id"]
-            return f"{asked}: {', '.join(map(printable, data['undecided'] if 'undecided' in data else data['calls']))}"
+            return _asked_words(data)
         case EventKind.RECOVERY_RESOLUTION_REQUIRED:
             return ", ".join(printable(subject["subject"]) for subject in data["subjects"])
         case EventKind.DONE:
@@ -112,6 +111,15 @@ def words(event: Event) -> str:
             return excerpt(f"at {data['barrier']}: {data['error']}")
         case _:
             return ""
+
+
+def _asked_words(data: dict[str, Any]) -> str:
+    """The request and its calls; while some of them are decided, those that are not."""
+    if "request" not in data:
+        name, calls = data["request_id"], data["calls"]
+    else:
+        name, calls = data["request"]["id"], [item["tool_call_id"] for item in data["request"]["items"]]
+    return f"{name}: {', '.join(map(printable, data.get('undecided') or calls))}"
 
 
 def result_words(meta: dict[str, Any], text: str | None) -> str:
