@@ -8,9 +8,8 @@ from typing import Any, Generic
 
 from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.execution.host import Host
-from pawl.runtime.execution.load import history
 from pawl.runtime.execution.output import current_rest
-from pawl.runtime.execution.pages import cursor_of
+from pawl.runtime.execution.pages import cursor_of, history
 from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.approvals import ApprovalRequest, Decision
 from pawl.runtime.records.errors import InvalidArguments

@@ -10,8 +10,6 @@ from pawl.runtime.agent.assembly import PLAIN, Assembly, restored
 from pawl.runtime.agent.payloads import Recovered
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.output import ended
-from pawl.runtime.records.errors import InvalidArguments
-from pawl.runtime.records.events import Event, durable_events
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.messages import Message, Role, ToolCall
@@ -74,36 +72,6 @@ def journal(tx: Transaction, record: ExecutionRecord, after: int = 0, page: int 
                 yield entry
             elif met:
                 return
-
-
-def check_place(tx: Transaction, record: ExecutionRecord, after: int) -> None:
-    """Raises InvalidArguments when `after` is a place that this execution has not come to."""
-    if after < record.first_position:
-        return  # of an earlier run of the same agent: everything of this one is behind it
-    found = tx.journal.read(record.agent_id, after - 1, 1)
-    if not found or found[0].execution_id != record.execution_id:
-        raise InvalidArguments(
-            f"after={after} is a place that execution {record.execution_id} has not come to; "
-            "give the `id` or the `cursor` of one of its events, or 0 for all"
-        )
-
-
-def history(execution_id: str, after: int = 0) -> Operation[tuple[Event, ...]]:
-    """The durable events of one execution, from journal records behind position `after`.
-
-    Raises ExecutionNotFound; InvalidArguments when it has not come to that place.
-    """
-
-    def read(tx: Transaction) -> tuple[Event, ...]:
-        record = existing(tx, execution_id)
-        if after:
-            check_place(tx, record, after)
-        events: list[Event] = []
-        for entry in journal(tx, record, after):
-            events += durable_events(entry.kind, record.agent_id, execution_id, entry.position, entry.body, entry.meta)
-        return tuple(events)
-
-    return read
 
 
 def _assembly(tx: Transaction, record: ExecutionRecord, said: Sequence[JournalRecord]) -> Assembly:

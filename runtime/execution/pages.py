@@ -1,4 +1,4 @@
-"""The events of an execution as the store has them, page by page, with where that leaves it."""
+"""The events of an execution as the store has them, whole or page by page, with where that leaves it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import attrs
 
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.decide import undecided
-from pawl.runtime.execution.load import check_place, journal
+from pawl.runtime.execution.load import journal
 from pawl.runtime.execution.output import awaiting_of, ended, unresolved
 from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.events import Event, EventKind, durable_events
@@ -65,7 +65,7 @@ def page(execution_id: str, after: int, *, upto: int | None = None, limit: int =
     def read(tx: Transaction) -> Page:
         record = existing(tx, execution_id)
         if after:
-            check_place(tx, record, after)
+            _check_place(tx, record, after)
         groups: list[tuple[Event, ...]] = []
         place, count = after, 0
         for entry in journal(tx, record, after, limit + 1):
@@ -80,6 +80,36 @@ def page(execution_id: str, after: int, *, upto: int | None = None, limit: int =
         return Page(tuple(groups), place, full, record.agent_id, over, None if full or over else _rest(tx, record))
 
     return read
+
+
+def history(execution_id: str, after: int = 0) -> Operation[tuple[Event, ...]]:
+    """The durable events of one execution, from journal records behind position `after`.
+
+    Raises ExecutionNotFound; InvalidArguments when it has not come to that place.
+    """
+
+    def read(tx: Transaction) -> tuple[Event, ...]:
+        record = existing(tx, execution_id)
+        if after:
+            _check_place(tx, record, after)
+        events: list[Event] = []
+        for entry in journal(tx, record, after):
+            events += _events(record, entry)
+        return tuple(events)
+
+    return read
+
+
+def _check_place(tx: Transaction, record: ExecutionRecord, after: int) -> None:
+    """Raises InvalidArguments when `after` is a place that this execution has not come to."""
+    if after < record.first_position:
+        return  # of an earlier run of the same agent: everything of this one is behind it
+    found = tx.journal.read(record.agent_id, after - 1, 1)
+    if not found or found[0].execution_id != record.execution_id:
+        raise InvalidArguments(
+            f"after={after} is a place that execution {record.execution_id} has not come to; "
+            "give the `id` or the `cursor` of one of its events, or 0 for all"
+        )
 
 
 def _events(record: ExecutionRecord, entry: JournalRecord) -> tuple[Event, ...]:

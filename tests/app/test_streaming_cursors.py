@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.test_streaming import ADDER, PAYER, agent, all_of, following, streaming, told
+from execution.programs import clerk
 from pawl import (
     Agent,
     Completed,
@@ -455,3 +456,19 @@ def test_a_read_that_is_given_up_loses_nothing() -> None:
 
         process.do(run())
         assert [str(event.kind) for event in events] == ["tool_call", "tool_result", "cancelled"]
+
+
+def test_the_history_tells_the_same_as_a_stream_of_what_is_on_record() -> None:
+    agent = clerk()
+    with World(agent) as world:
+        process = world.open()
+        rest = process.do(process.runtime.run(agent, "go"))
+        assert isinstance(rest, Suspended)
+
+        async def both() -> tuple[list[Event], list[Event]]:
+            execution = await process.runtime.execution(rest.execution_id)
+            return list(await execution.history()), [event async for event in execution.events()]
+
+        told, streamed = process.do(both())
+        assert [event.to_dict() for event in told] == [event.to_dict() for event in streamed]
+        assert told[-1].data["undecided"] == ["c2"]

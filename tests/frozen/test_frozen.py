@@ -17,7 +17,7 @@ from frozen.agents import Answer, agents
 from frozen.make import HERE, make, packed
 from pawl import AgentClosed, Completed, Decision, NeedsResolution, Suspended, Verdict
 from pawl.generated.agent_invocation import MACHINE
-from pawl.runtime.execution.load import history
+from pawl.runtime.execution.pages import history
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.simulation.world import World
 from pawl.runtime.store.open import open_store
