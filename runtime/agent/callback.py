@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from pawl.runtime.agent.asynchronous import is_async
 from pawl.runtime.records.errors import InvalidArguments
+
+_TAKES: Final = {
+    "input filter": "the text, or the text and a FilterQuery",
+    "output filter": "the text, or the text and a FilterQuery",
+    "result filter": "the text, or the text and a ResultQuery",
+    "before_llm hook": "a HookQuery",
+    "context policy": "a ContextQuery",
+    "approval policy": "an ApprovalQuery, or that and a ToolContext",
+    "probe": "the idempotency key, or that and a ToolContext",
+}
 
 
 @attrs.frozen(eq=False)
@@ -44,7 +54,7 @@ def callback_of(function: object, what: str, place: str, least: int, most: int) 
     if not callable(function) or isinstance(function, type):
         shown = f"the class {function.__name__}" if isinstance(function, type) else f"{function!r:.60}"
         raise InvalidArguments(f"{place}: {shown} is no {what}; give a function, async or not")
-    wants = _wants(function, place, least, most)
+    wants = _wants(function, what, place, least, most)
     return Callback(function, f"{what} '{name_of(function)}'", is_async(function), wants)
 
 
@@ -73,7 +83,7 @@ def _short(value: object) -> str:
     return name_of(value) if callable(value) else f"{value!r:.40}"
 
 
-def _wants(function: Callable[..., Any], place: str, least: int, most: int) -> int:
+def _wants(function: Callable[..., Any], what: str, place: str, least: int, most: int) -> int:
     try:
         parameters = tuple(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -88,5 +98,10 @@ def _wants(function: Callable[..., Any], place: str, least: int, most: int) -> i
     if required > most or takes < least:
         wanted = f"{required} arguments" if required > most else "none"
         offered = str(most) if least == most else f"{least} or {most}"
-        raise InvalidArguments(f"{place}: '{name_of(function)}' takes {wanted}, and is given {offered}")
+        words = f"; {_a(what)} takes {_TAKES[what]}" if what in _TAKES else ""
+        raise InvalidArguments(f"{place}: '{name_of(function)}' takes {wanted}, and is given {offered}{words}")
     return max(required, least)
+
+
+def _a(what: str) -> str:
+    return f"{'an' if what[0] in 'aeio' else 'a'} {what}"

@@ -206,6 +206,7 @@ def test_a_policy_that_cannot_be_called_so_is_refused(policy: Any, says: str) ->
     with pytest.raises(InvalidArguments) as caught:
         approval_of(policy, "tool x")
     assert says in str(caught.value)
+    assert "an approval policy takes an ApprovalQuery, or that and a ToolContext" in str(caught.value)
     assert "tool x" in str(caught.value)
 
 

@@ -389,7 +389,11 @@ CASES = [
     ({"input_filters": loud}, "agent a: input_filters=<function loud", "must be a list; put it in brackets: [loud]"),
     ({"output_filters": ["x"]}, "agent a: output_filters[0]: 'x' is no output filter", "give a function"),
     ({"output_filters": [str]}, "agent a: output_filters[0]: the class str is no output filter", "give a function"),
-    ({"input_filters": [loud, lambda: ""]}, "agent a: input_filters[1]: '<lambda>' takes none", "is given 1 or 2"),
+    (
+        {"input_filters": [loud, lambda: ""]},
+        "agent a: input_filters[1]: '<lambda>' takes none",
+        "an input filter takes the text, or the text and a FilterQuery",
+    ),
     ({"input_filters": [lambda a, b, c: ""]}, "agent a: input_filters[0]: '<lambda>' takes 3 arguments", "1 or 2"),
     ({"tool_result_filters": [lambda a, *, b: ""]}, "agent a: tool_result_filters[0]", "wants the keyword 'b'"),
     ({"tool_result_filters": "x"}, "agent a: tool_result_filters='x'", "must be a list"),

@@ -418,7 +418,7 @@ def test_a_filter_that_finds_the_pool_full_withholds_the_result() -> None:
     [
         (5, "tool read: result_filter: 5 is no result filter; give a function, async or not"),
         (str, "the class str is no result filter"),
-        (lambda: "", "takes none, and is given 1 or 2"),
+        (lambda: "", "takes none, and is given 1 or 2; a result filter takes the text, or the text and a ResultQuery"),
         (lambda a, b, c: "", "takes 3 arguments, and is given 1 or 2"),
     ],
 )
