@@ -392,7 +392,7 @@ CASES = [
     (
         {"input_filters": [loud, lambda: ""]},
         "agent a: input_filters[1]: '<lambda>' takes none",
-        "an input filter takes the text, or the text and a FilterQuery",
+        "the text, or the text and a FilterQuery",
     ),
     ({"input_filters": [lambda a, b, c: ""]}, "agent a: input_filters[0]: '<lambda>' takes 3 arguments", "1 or 2"),
     ({"tool_result_filters": [lambda a, *, b: ""]}, "agent a: tool_result_filters[0]", "wants the keyword 'b'"),
