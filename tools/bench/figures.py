@@ -65,6 +65,7 @@ BENCHMARKS = {
     "recovery_scan_s": "pawl.tools.bench.resting:recovery_scan_s",
     "suspended_live_objects": "pawl.tools.bench.resting:suspended_live_objects",
     "suspended_bytes": "pawl.tools.bench.resting:suspended_bytes",
+    "random_seeds_a_minute": "pawl.tools.bench.seeds:random_seeds_a_minute",
     "context_10000_ratio": "pawl.tools.bench.context:context_ratio",
     "context_policy_growth": "pawl.tools.bench.context:policy_growth",
 }
