@@ -102,6 +102,8 @@ class Session(Generic[S, E, C]):
         return session
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_life"):
+            return "<Session that could not be made>"  # a traceback, or a debugger, may show one
         return f"<Session {self.machine.name} #{self.incarnation} {self._life} in {self.state} after {self.seq} steps>"
 
     @property

@@ -306,3 +306,17 @@ def test_an_idle_session_and_its_context_cost_no_more_than_400_bytes() -> None:
     tracemalloc.stop()
     assert cost <= 400
     assert not hasattr(sessions[0], "__dict__")
+
+
+def test_a_session_that_could_not_be_made_can_be_shown() -> None:
+    made: list[Session[Any, Any, Any]] = []
+
+    class Seen(Session[Any, Any, Any]):
+        def __init__(self, *arguments: Any) -> None:
+            made.append(self)
+            super().__init__(*arguments)
+
+    with pytest.raises(AttributeError):
+        Seen(None, None)
+
+    assert repr(made[0]) == "<Session that could not be made>"
