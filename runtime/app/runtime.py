@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.deps import check_deps
@@ -147,6 +147,17 @@ class Runtime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    if not TYPE_CHECKING:  # a type checker says by itself that they are not there
+
+        def __enter__(self):
+            raise TypeError(
+                "this Runtime is asynchronous: write `async with Runtime(…) as runtime`, "
+                "or use the blocking one, `with pawl.sync.Runtime(…) as runtime`"
+            )
+
+        def __exit__(self, *_):
+            """Never called; `with` wants it to be there before it calls `__enter__`."""
 
     async def close(self) -> None:
         """Take nothing new, give running work `close_timeout` seconds to come to rest, let go of the rest. Idempotent.

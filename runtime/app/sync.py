@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.hooks import Hook
@@ -144,6 +144,17 @@ class Runtime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    if not TYPE_CHECKING:  # a type checker says by itself that they are not there
+
+        async def __aenter__(self):
+            raise TypeError(
+                "this Runtime blocks: write `with sync.Runtime(…) as runtime`, "
+                "or use the asynchronous one, `async with pawl.Runtime(…) as runtime`"
+            )
+
+        async def __aexit__(self, *_):
+            """Never called; `async with` wants it to be there before it calls `__aenter__`."""
 
     def close(self) -> None:
         """See pawl.Runtime.close."""

@@ -111,3 +111,18 @@ def test_a_blocking_runtime_that_is_not_open_says_how_to_open_it() -> None:
         with pytest.raises(RuntimeClosed, match="use it inside `with Runtime"):
             runtime.executions()
         runtime.close()
+
+
+def test_each_runtime_says_how_it_is_entered_when_it_is_taken_for_the_other() -> None:
+    wrong: Any = pawl.Runtime("memory://")
+    said = r"write `async with Runtime\(…\) as runtime`, or use .* pawl\.sync\.Runtime"
+    with pytest.raises(TypeError, match=said), wrong:
+        pass
+
+    async def enter() -> None:
+        blocking: Any = sync.Runtime("memory://")
+        async with blocking:
+            pass
+
+    with pytest.raises(TypeError, match=r"write `with sync\.Runtime\(…\) as runtime`, or use .* pawl\.Runtime"):
+        asyncio.run(enter())
