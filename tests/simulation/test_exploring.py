@@ -104,6 +104,51 @@ def test_the_scenarios_own_faults_strike_where_they_did_whatever_else_goes_wrong
     assert explored(text).check().tried > 57
 
 
+HELD = """
+scenario: 1
+name: a call whose process is lost before its body
+agents: {clerk: {tools: {pay: {returns: paid}}}}
+model: {clerk: [{calls: [{id: c1, tool: pay}]}, {text: done}]}
+steps:
+  - hold: pay
+  - start: {agent: clerk, input: go, as: r1}
+  - crash: {}
+  - reopen: {}
+  - resolve: {run: r1, subject: c1, outcome: not_performed}
+expect:
+  r1: {outcome: completed}
+"""
+
+
+def test_a_hold_dies_with_its_process_also_where_a_disturbance_kept_the_call_from_meeting_it() -> None:
+    found = explored(HELD)
+
+    assert (found.ok, found.failures) == (True, ())
+
+
+BUSY = """
+scenario: 1
+name: a run that is decided elsewhere while its asker still reads back
+agents: {clerk: {tools: {pay: {approval: ask}}}}
+model: {clerk: [{calls: [{id: c1, tool: pay}]}, {text: done}]}
+faults:
+  - {at: "suspension#1", do: {unreadable: 6}}
+steps:
+  - start: {agent: clerk, input: go, as: r1}
+  - process: p2
+  - decide: {run: r1, approve: true, in: p2}
+  - advance: 10s
+expect:
+  r1: {outcome: completed}
+"""
+
+
+def test_an_answer_that_is_on_its_way_is_not_given_again() -> None:
+    found = explored(BUSY)
+
+    assert (found.ok, found.failures) == (True, ())
+
+
 def test_pairs_are_two_places_at_once() -> None:
     text = "\nscenario: 1\nname: x\nagents: {clerk: {}}\nmodel: {clerk: [{text: hi}]}\nsteps:\n" + (
         "  - start: {agent: clerk, input: go, as: r1}\n"
