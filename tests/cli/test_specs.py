@@ -171,6 +171,27 @@ def test_what_is_new_passes_strict_mypy(pawl: Pawl) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_the_commands_in_a_new_spec_work_as_they_stand_there(pawl: Pawl) -> None:
+    pawl("new", "order")
+    text = (pawl.folder / "order.yaml").read_text()
+
+    lines = [line.removeprefix("#   pawl ") for line in text.splitlines() if line.startswith("#   pawl ")]
+    told = [line.partition("   ")[0].split() for line in lines]
+
+    assert [words[0] for words in told] == ["check", "generate", "diagram"]
+    for words in told:
+        assert pawl(*words).code == 0, words
+
+
+def test_the_path_in_the_help_of_diagram_is_one_of_a_new_machine(pawl: Pawl) -> None:
+    pawl("new", "order")
+    (example,) = [line for line in pawl("diagram", "--help").out.splitlines() if "--path " in line and ">" in line]
+
+    ran = pawl(*example.partition(" > ")[0].split()[1:])
+
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_new_overwrites_nothing(pawl: Pawl) -> None:
     mine = pawl.write("order_context.py", "mine\n")
 

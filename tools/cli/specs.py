@@ -168,7 +168,7 @@ def diagram(
       pawl diagram my_specs --out docs/machines
       pawl diagram --check                                    in CI
       pawl diagram order.yaml --format svg > order.svg
-      pawl diagram order.yaml -f svg --state packing --path cart,paying,packing > here.svg
+      pawl diagram order.yaml -f svg --state packing --path cart,paying,checking,packing > here.svg
       pawl diagram order.yaml -f svg --coverage rows.json > covered.svg
     """
     from pawl.tools.cli.drawing import Wish, draw
