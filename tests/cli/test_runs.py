@@ -17,7 +17,7 @@ from pawl import Runtime
 from pawl.generated.agent_invocation import MACHINE
 from pawl.runtime.fsm.table import Migration
 from pawl.runtime.records import evolution
-from pawl.tools.cli import running
+from pawl.tools.cli import opening
 
 ENDINGS = '''\
 from pawl import Agent, ModelError, call, scripted, tool
@@ -378,7 +378,7 @@ def test_what_a_run_adopts_beside_itself_is_not_left_in_the_middle_of_a_call(
 ) -> None:
     shell.write("beside.py", BESIDE)
     assert shell.process("run", "beside", "mail it", "--agent", "first").code == -9
-    monkeypatch.setattr(running, "Runtime", partial(Runtime, close_timeout=0))
+    monkeypatch.setattr(opening, "Runtime", partial(Runtime, close_timeout=0))
 
     assert shell("run", "beside", "hello", "--agent", "second").code == 0
 
@@ -403,3 +403,14 @@ def test_every_command_is_taught_with_examples(shell: Shell, name: str) -> None:
 
     assert ran.code == 0
     assert f"pawl {name}" in ran.out.partition("Examples:")[2]
+
+
+@pytest.mark.parametrize("timeout", ["-4", "0", "nan"])
+def test_a_timeout_that_is_none_is_told_in_the_words_of_the_command(shell: Shell, timeout: str) -> None:
+    shell.write("clerk.py", CLERK)
+
+    ran = shell("run", "clerk", "hello", "--timeout", timeout)
+
+    assert ran.code == 2
+    assert ran.err == f"pawl: --timeout {float(timeout):g}: give a number of seconds above 0\n"
+    assert not (shell.folder / "pawl.db").exists()

@@ -155,11 +155,12 @@ def test_what_has_ended_otherwise_cannot_be_cancelled(shell: Shell) -> None:
     assert ran.err == f"pawl: execution {name} has ended already, completed: there is nothing to cancel\n"
 
 
-def test_a_call_may_be_resolved_before_anybody_asked(shell: Shell) -> None:
+@pytest.mark.parametrize("word", ["not-performed", "not_performed"])
+def test_a_call_may_be_resolved_before_anybody_asked(shell: Shell, word: str) -> None:
     """Its process is dead, and no host has looked yet."""
     name = shell.crashed()
 
-    assert shell("resolve", name, "c1", "not-performed").code == 0
+    assert shell("resolve", name, "c1", word).code == 0
 
     assert shell("run", "crasher", "charge it", "--id", "r1").code == 0
     (row,) = shell("show", name, "--json").json["tools"]

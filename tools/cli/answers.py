@@ -27,6 +27,7 @@ class Performed(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     NOT_PERFORMED = "not-performed"
+    NOT_PERFORMED_AS_IN_CODE = "not_performed"
 
 
 def register(app: typer.Typer) -> None:
@@ -138,6 +139,7 @@ def resolve(
         Performed.SUCCEEDED: "succeeded",
         Performed.FAILED: "failed",
         Performed.NOT_PERFORMED: "not_performed",
+        Performed.NOT_PERFORMED_AS_IN_CODE: "not_performed",
     }
     where = answering.Where(db, app, json)
     answering.resolve(given, subject, outcomes[outcome], result, error, where)

@@ -47,7 +47,10 @@ def _tell(done: Collected, dry_run: bool) -> None:
         f"{cleared.contents} {'body' if cleared.contents == 1 else 'bodies'}",
         count(cleared.owners, "lease"),
     ]
-    out(f"{'would remove' if dry_run else 'removed'} {', '.join(parts)}: {size(cleared.bytes)}")
+    if any(attrs.astuple(cleared)):
+        out(f"{'would remove' if dry_run else 'removed'} {', '.join(parts)}: {size(cleared.bytes)}")
+    else:
+        out("nothing to remove")
     for reason, agents in sorted(done.stayed.items()):
         err(f"{count(agents, 'agent')} kept the rest: the next of their executions {_REASONS[reason]}")
 

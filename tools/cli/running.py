@@ -48,6 +48,8 @@ def run(wish: Wish, db: str, json: bool) -> None:
     code = apps.load(wish.app)
     agent = code.one()
     context = _context(wish.context)
+    if wish.timeout is not None and not wish.timeout > 0:
+        raise Misuse(f"--timeout {wish.timeout:g}: give a number of seconds above 0")
     text = sys.stdin.read() if wish.input == "-" else wish.input
     if wish.stream and json:
         raise Misuse("--stream prints text as it comes, and --json one object at the end; use one of them")

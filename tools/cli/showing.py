@@ -42,7 +42,8 @@ def lines(found: Snapshot, ways: Ways) -> Iterator[tuple[str, str]]:
     """The whole page, as (line, style)."""
     record = found.record
     yield f"execution {record.execution_id}", "bold"
-    yield _fact("agent", f"{printable(record.agent_id)}, a {record.definition} version {record.definition_version}")
+    whose = f"definition {record.definition}, version {record.definition_version}"
+    yield _fact("agent", f"{printable(record.agent_id)} ({whose})")
     yield _fact("started", moment(record.created_at) + _start_id(found))
     yield _fact("input", excerpt(found.input))
     if found.context is not None:
