@@ -9,6 +9,7 @@ import pytest
 
 from pawl.tools.cli import main as command
 from pawl.tools.cli import output
+from pawl.tools.cli.grouping import HEADINGS
 from pawl.tools.compiler.findings import Finding, Severity
 from pawl.tools.compiler.model import Position
 
@@ -85,3 +86,27 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert left.value.code == 0
     assert capsys.readouterr().out.startswith("pawl")
+
+
+def test_help_lists_every_command_once_under_a_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--help"])
+    listed: dict[str, list[str]] = {}
+    heading = ""
+    for line in capsys.readouterr().out.splitlines():
+        if line and not line.startswith(" "):
+            heading = line.removesuffix(":")
+        elif heading in HEADINGS and line.startswith("  ") and line[2] != " ":
+            listed.setdefault(heading, []).append(line.split()[0])
+
+    app = command.build()
+    made = [one.name or one.callback.__name__ for one in app.registered_commands if one.callback is not None]
+    made += [
+        str(group.name or group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance
+    ]
+    assert tuple(listed) == HEADINGS
+    assert sorted(name for names in listed.values() for name in names) == sorted(made)
+    assert {"new", "watch"} <= set(listed["Machines"])
+    assert {"run", "approve", "tail"} <= set(listed["Runs"])
+    assert {"fsck", "gc", "dump", "load"} == set(listed["Store"])
+    assert {"bench", "scenario"} <= set(listed["Development"])

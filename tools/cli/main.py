@@ -31,6 +31,13 @@ ROOMS = (
 """Modules with commands, in the order of `pawl --help`."""
 
 _HELP = """
+_HEADINGS = {
+    "specs": "Machines", "looks": "Machines",
+    "demo": "Runs", "runs": "Runs", "answers": "Runs",
+    "upkeep": "Store",
+}  # fmt: skip
+"""Where `pawl --help` lists the commands of a room; the others are under Development."""
+
 Explicit state machines, compiled from YAML, and AI agents that run on them.
 
 \b
@@ -63,8 +70,11 @@ def build() -> typer.Typer:
     import typer
 
     app = typer.Typer(
+    from pawl.tools.cli.grouping import Grouped, under
+
         name="pawl",
         help=_HELP,
+        cls=Grouped,
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,  # help is plain text: [brackets] are brackets, and it can be piped
@@ -84,7 +94,9 @@ def build() -> typer.Typer:
 
     for room in ROOMS:
         importlib.import_module(room).register(app)
+        commands, groups = len(app.registered_commands), len(app.registered_groups)
     return app
+        under(_HEADINGS.get(room.rpartition(".")[2], "Development"), app, commands, groups)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
