@@ -3,6 +3,7 @@
 BIN := .venv/bin
 PYTEST_ARGS ?= -n auto
 SIM_RUNS ?= 2000
+SEEDS ?= 20000
 TORTURE_SECONDS ?= 60
 FROZEN ?= 0.1.0
 
@@ -12,7 +13,7 @@ help:
 	@echo "make demo      watch a refund survive being killed twice"
 	@echo "make test      everything CI runs: lint, types, layers, specs, tests (PYTEST_ARGS='-k name')"
 	@echo "make explore   every scenario under every single fault, in memory and on a file; the richest under every pair"
-	@echo "make simulate  the random tests at length: stories, walks and pairs of faults (SIM_RUNS=2000)"
+	@echo "make simulate  random programs (SEEDS=20000); stories, walks and pairs of faults at length (SIM_RUNS=2000)"
 	@echo "make mutants   plant a fault after the other in a copy, and show which test notices (MUTANTS_ARGS='--only NAME')"
 	@echo "make torture   three processes on one file, killed at random for a minute (TORTURE_SECONDS=60)"
 	@echo "make frozen    make the frozen store of this version anew, where it is not released (FROZEN=0.1.0)"
@@ -29,6 +30,7 @@ test: lint types layers specs pages
 	@$(BIN)/pytest -q $(PYTEST_ARGS)
 
 simulate: dev
+	@$(BIN)/pawl simulate --seeds $(SEEDS)
 	@SIM_RUNS=$(SIM_RUNS) $(BIN)/pytest -q $(PYTEST_ARGS) --timeout 0 tests/execution
 
 mutants: dev

@@ -124,6 +124,11 @@ class Faults:
         """Plan it no more."""
         self._plan[None, fault.address].remove(fault)
 
+    def forget(self) -> None:
+        """Plan nothing any more but what holds something."""
+        for place, planned in self._plan.items():
+            self._plan[place] = [fault for fault in planned if fault.do == "hold"]
+
     def met(self, name: str, run: str | None = None, about: str = "") -> Fault | None:
         """Count one more `name`; the fault that was planned for it, if any."""
         self.counts[name] += 1

@@ -26,11 +26,11 @@ ROOMS = (
     "pawl.tools.cli.answers",
     "pawl.tools.cli.upkeep",
     "pawl.tools.cli.scenarios",
+    "pawl.tools.cli.simulate",
     "pawl.tools.cli.bench",
 )
 """Modules with commands, in the order of `pawl --help`."""
 
-_HELP = """
 _HEADINGS = {
     "specs": "Machines", "looks": "Machines",
     "demo": "Runs", "runs": "Runs", "answers": "Runs",
@@ -38,6 +38,7 @@ _HEADINGS = {
 }  # fmt: skip
 """Where `pawl --help` lists the commands of a room; the others are under Development."""
 
+_HELP = """
 Explicit state machines, compiled from YAML, and AI agents that run on them.
 
 \b
@@ -69,12 +70,12 @@ def build() -> typer.Typer:
     """The whole command line."""
     import typer
 
-    app = typer.Typer(
     from pawl.tools.cli.grouping import Grouped, under
 
+    app = typer.Typer(
         name="pawl",
-        help=_HELP,
         cls=Grouped,
+        help=_HELP,
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,  # help is plain text: [brackets] are brackets, and it can be piped
@@ -93,10 +94,10 @@ def build() -> typer.Typer:
             _tell_version()
 
     for room in ROOMS:
-        importlib.import_module(room).register(app)
         commands, groups = len(app.registered_commands), len(app.registered_groups)
-    return app
+        importlib.import_module(room).register(app)
         under(_HEADINGS.get(room.rpartition(".")[2], "Development"), app, commands, groups)
+    return app
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,0 +1,357 @@
+"""Random programs: a seed becomes a scenario, the same one on every Python.
+
+Only `random` and `randrange` of the generator are used, and nothing whose order a hash decides.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar, cast
+
+import attrs
+
+from pawl.runtime.simulation.scenario import (
+    AgentDef,
+    Answer,
+    Approve,
+    Called,
+    Do,
+    FaultDef,
+    FilterDef,
+    ListenerDef,
+    Probed,
+    Replacement,
+    Scenario,
+    ToolDef,
+    Used,
+)
+from pawl.runtime.simulation.steps import (
+    Advance,
+    Beside,
+    Cancel,
+    Close,
+    Crash,
+    Decide,
+    End,
+    Hold,
+    Open,
+    Pause,
+    Redeliver,
+    Release,
+    Reopen,
+    Resolve,
+    Start,
+    Step,
+    Unpause,
+    Verdict,
+)
+
+T = TypeVar("T")
+
+SECOND: Final = "p2"
+"""The name of the other process."""
+
+_AGENTS: Final = ("clerk", "cashier")
+_TOOLS: Final = ("add", "pay", "mail", "look", "book")
+_TIMES: Final = (0.05, 0.2, 1.0, 3.0, 5.0, 31.0, 70.0)
+_EVENTS: Final = (
+    *("llm_completed", "llm_failed", "context_ready"),
+    *("execution_completed", "committed", "operation_settled"),
+)
+_FREE_BARRIERS: Final = ("provider_dispatch", "suspension", "approval", "tool_dispatch", "tool_outcome", "resolution")
+_BARRIERS: Final = ("admission", *_FREE_BARRIERS, "outcome")
+_AT_BARRIER: Final = (
+    *("crash_before_commit", "crash_after_commit", "lose_reply_committed", "lose_reply_rolled_back", "unavailable"),
+    *("unreadable", "refuse", "superseded", "foreign_write"),
+)
+_AT_BODY: Final = ("crash_before_effect", "crash_during_effect", "crash_after_effect")
+
+
+@attrs.frozen
+class Program:
+    """A scenario without expectations. `order`: the seed that things happen in the order of; None, as asked for."""
+
+    scenario: Scenario
+    order: int | None = None
+
+
+def generate(seed: int) -> Program:
+    """The program of a seed: one or two definitions, up to three runs, and what befalls them."""
+    return _Generator(seed).program(seed)
+
+
+class Draw:
+    """Chance, the same for a seed wherever it is drawn."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def chance(self, probability: float) -> bool:
+        """True that often."""
+        return self._random.random() < probability
+
+    def between(self, least: int, most: int) -> int:
+        """A whole number, both ends included."""
+        return least + self._random.randrange(most - least + 1)
+
+    def one(self, choices: Sequence[T]) -> T:
+        """One of them."""
+        return choices[self._random.randrange(len(choices))]
+
+    def maybe(self, probability: float, choices: Sequence[T]) -> T | None:
+        """One of them that often, else None."""
+        return self.one(choices) if self.chance(probability) else None
+
+    def weighed(self, choices: Sequence[tuple[int, T]]) -> T:
+        """One of them, by weight."""
+        left = self._random.randrange(sum(weight for weight, _ in choices))
+        for weight, choice in choices:
+            left -= weight
+            if left < 0:
+                return choice
+        raise AssertionError("weights are positive")
+
+
+class _Generator:
+    def __init__(self, seed: int) -> None:
+        self._draw = Draw(seed)
+        self._agents: dict[str, AgentDef] = {}
+        self._ids = 0
+        self._runs: list[tuple[str, str]] = []
+        """The runs so far, with their definitions."""
+        self._logical: list[tuple[str, str]] = []
+        """Logical agents with their definitions."""
+        self._beside = False
+
+    def program(self, seed: int) -> Program:
+        draw = self._draw
+        self._agents = {name: self._agent() for name in _AGENTS[: draw.weighed([(2, 1), (1, 2)])]}
+        self._logical = [(name, name) for name in self._agents]
+        steps = tuple(self._steps())
+        scenario = Scenario(
+            name=f"seed {seed}",
+            agents=self._agents,
+            model=self._model(),
+            faults=tuple(self._faults()),
+            group=draw.chance(0.1),
+            steps=steps,
+        )
+        return Program(scenario, draw.between(0, 999) if draw.chance(0.5) else None)
+
+    # definitions --------------------------------------------------------------------------------------------
+
+    def _agent(self) -> AgentDef:
+        draw = self._draw
+        return AgentDef(
+            max_iterations=draw.weighed([(8, 10), (1, 1), (1, 2)]),
+            on_rejection=draw.one(("end", "continue")),
+            model_recovery=draw.weighed([(3, "replay"), (1, "ask")]),
+            model_retries=draw.between(0, 3),
+            model_timeout=draw.maybe(0.4, (2.0, 4.0, 20.0)),
+            deadline=draw.maybe(0.25, (0.5, 5.0, 30.0)),
+            approval_expires=draw.maybe(0.25, (0.5, 3.0, 60.0)),
+            on_listener_error=draw.weighed([(9, "report"), (1, "fail")]),
+            listener=ListenerDef(draw.one(("tool_result", "tool_call", "done"))) if draw.chance(0.1) else None,
+            input_filter=self._filter(),
+            output_filter=self._filter(),
+            token_limit=draw.maybe(0.08, (3, 12, 40)),
+            tools={name: self._tool() for name in _TOOLS[: draw.between(1, len(_TOOLS))]},
+        )
+
+    def _filter(self) -> FilterDef | None:
+        draw = self._draw
+        if not draw.chance(0.12):
+            return None
+        if draw.chance(0.2):
+            return FilterDef(raises="no filter today")
+        return FilterDef(block="secret") if draw.chance(0.5) else FilterDef(replace=Replacement("done", "over"))
+
+    def _tool(self) -> ToolDef:
+        draw = self._draw
+        recovery = cast(Any, draw.weighed([(3, "ask"), (2, "replay"), (2, "probe")]))
+        return ToolDef(
+            approval=draw.weighed(
+                [(5, Approve()), (4, Approve("ask")), (1, Approve("reject")), (1, Approve(raises="no policy today"))]
+            ),
+            recovery=recovery,
+            returns=draw.maybe(0.6, (("one",), ("one", "two"), (3,), ("secret",), ({"n": 1},))),
+            raises="out of stock" if draw.chance(0.12) else None,
+            on_error=draw.weighed([(3, "tell_model"), (1, "fail")]),
+            probe=self._probes() if recovery == "probe" else (),
+            takes=draw.weighed([(4, 0.0), (1, 0.5), (1, 5.0), (1, 20.0)]),
+            timeout=draw.maybe(0.3, (0.2, 4.0, 10.0)),
+            cancellable=draw.chance(0.3),
+            schema={"n": "integer"} if draw.chance(0.2) else None,
+        )
+
+    def _probes(self) -> tuple[Probed, ...]:
+        said = (Probed("absent"), Probed("unknown"), Probed("found", "seen"))
+        return tuple(self._draw.one(said) for _ in range(self._draw.between(1, 3)))
+
+    # answers ------------------------------------------------------------------------------------------------
+
+    def _model(self) -> dict[str, tuple[Answer, ...]]:
+        runs = len(self._runs)
+        return {
+            name: tuple(self._answer(made) for _ in range(self._draw.between(2 * runs, 3 + 5 * runs)))
+            for name, made in self._agents.items()
+        }
+
+    def _answer(self, made: AgentDef) -> Answer:
+        draw = self._draw
+        usage, takes = Used(draw.between(0, 20), draw.between(0, 9)), draw.weighed([(6, 0.0), (1, 0.5), (1, 3.0)])
+        kind = draw.weighed([(24, "calls"), (8, "text"), (3, "error"), (1, "malformed"), (2, "hang")])
+        if kind == "calls":
+            calls = tuple(self._call(made) for _ in range(draw.between(1, 3)))
+            return Answer(text=draw.maybe(0.2, ("let me see",)), calls=calls, usage=usage, takes=takes)
+        if kind == "error":
+            return Answer(
+                error=draw.weighed([(6, "overloaded"), (3, "rate_limit"), (1, "invalid_request")]), takes=takes
+            )
+        if kind == "malformed":
+            return Answer(malformed=True)
+        if kind == "hang" and made.model_timeout is not None:
+            return Answer(hang=True)
+        text = draw.one(("all done", "the secret is out", "done"))
+        return Answer(text=text, chunks=(text[:3], text[3:]) if draw.chance(0.2) else (), usage=usage, takes=takes)
+
+    def _call(self, made: AgentDef) -> Called:
+        draw = self._draw
+        self._ids += 1
+        args: Any = draw.weighed([(20, {"n": 1}), (2, {}), (1, {"n": "x"}), (1, "{")])
+        tools = tuple(made.tools)
+        return Called(f"c{self._ids}", "nothing" if draw.chance(0.03) else draw.one(tools), args)
+
+    # what goes wrong ----------------------------------------------------------------------------------------
+
+    def _faults(self) -> list[FaultDef]:
+        draw = self._draw
+        often = draw.one((0.0, 0.05, 0.1, 0.25))
+        bodies = draw.one((0.0, 0.05, 0.15, 0.3))
+        faults = [
+            FaultDef(f"{barrier}#{number}", self._at_barrier(barrier))
+            for barrier in _BARRIERS
+            for number in range(1, 7)
+            if draw.chance(often)
+        ]
+        names = ["model", *dict.fromkeys(f"tool:{tool}" for made in self._agents.values() for tool in made.tools)]
+        faults += [
+            FaultDef(f"{name}#{number}", Do(cast(Any, draw.one(_AT_BODY))))
+            for name in names
+            for number in range(1, 4)
+            if draw.chance(bodies)
+        ]
+        return faults
+
+    def _at_barrier(self, barrier: str) -> Do:
+        draw = self._draw
+        kind = cast(Any, draw.one(_AT_BARRIER))
+        if kind == "foreign_write" and (barrier == "admission" or draw.chance(0.7)):
+            kind = "lose_reply_committed"  # who breaks the rules is rare, and no client of an admission knows their run
+        if kind == "superseded" and barrier == "admission":
+            kind = "crash_after_commit"
+        if kind == "refuse":
+            refusals = ("serialization", "not_found", "too_large", "agent_busy")
+            return Do(kind, refusal=draw.one(refusals) if barrier == "admission" else "serialization")
+        times = draw.between(1, 4) if kind == "unavailable" else draw.between(0, 3) if kind == "unreadable" else 0
+        return Do(kind, times)
+
+    # steps --------------------------------------------------------------------------------------------------
+
+    def _steps(self) -> list[Step]:
+        draw = self._draw
+        steps: list[Step] = []
+        if draw.chance(0.2):
+            self._logical.append(("other", draw.one(tuple(self._agents))))
+            steps.append(Open(agent=self._logical[-1][1], name="other"))
+        starts = draw.between(1, 3)
+        for number in range(1, starts + 1):
+            for _ in range(draw.between(0, 2)):
+                steps += self._step()
+            steps.append(self._start(number))
+            for _ in range(draw.between(0, 6)):
+                steps += self._step()
+        return steps
+
+    def _start(self, number: int) -> Start:
+        draw = self._draw
+        agent, definition = draw.one(self._logical)
+        self._runs.append((f"r{number}", definition))
+        return Start(
+            agent=agent,
+            input=draw.one(("go", "tell me the secret", "are we done yet")),
+            name=f"r{number}",
+            mode="stream" if draw.chance(0.15) else "run",
+            durable_context={"tenant": 7} if draw.chance(0.1) else None,
+            process=self._process(),
+        )
+
+    def _process(self) -> str | None:
+        return SECOND if self._beside and self._draw.chance(0.4) else None
+
+    def _step(self) -> list[Step]:
+        draw = self._draw
+        makers: list[tuple[int, Callable[[], list[Step]]]] = [
+            (5, self._decide),
+            (4, lambda: [Advance(seconds=draw.one(_TIMES))]),
+            (2, self._cancel),
+            (2, self._resolve),
+            (2, self._crash),
+            (1, lambda: [Hold(what=self._what())]),
+            (1, lambda: [Release(what=self._what())]),
+            (1, self._second),
+            (1, lambda: [Pause(process=self._process())]),
+            (1, lambda: [Unpause(process=self._process())]),
+            (1, self._redeliver),
+            (1, lambda: [Close(process=self._process()), Reopen()]),
+        ]
+        return draw.weighed(makers)()
+
+    def _what(self) -> str:
+        tools = [tool for made in self._agents.values() for tool in made.tools]
+        return self._draw.one(("model", *tools))
+
+    def _crash(self) -> list[Step]:
+        draw = self._draw
+        process = self._process()
+        crash = Crash(host=draw.chance(0.3), process=process)
+        if draw.chance(0.4):
+            return [crash]
+        between: list[Step] = [Advance(seconds=draw.one(_TIMES))] if draw.chance(0.5) else []
+        return [crash, *between, Reopen(process=process)]
+
+    def _second(self) -> list[Step]:
+        if self._beside and self._draw.chance(0.5):
+            return [End(name=SECOND)]
+        self._beside = True
+        return [Beside(name=SECOND)]
+
+    def _run(self) -> str:
+        return self._draw.one(self._runs)[0] if self._runs else "r1"
+
+    def _decide(self) -> list[Step]:
+        draw = self._draw
+        run, process = self._run(), self._process()
+        stale = "stale" if draw.chance(0.1) else None
+        if draw.chance(0.5):
+            return [Decide(run=run, approve=draw.chance(0.7), request=cast(Any, stale), process=process)]
+        items = {f"c{draw.between(1, 6)}": self._verdict() for _ in range(draw.between(1, 3))}
+        return [Decide(run=run, items=items, request=cast(Any, stale), process=process)]
+
+    def _verdict(self) -> Verdict:
+        return self._draw.weighed(
+            [(4, Verdict("approve")), (1, Verdict("reject", "too much")), (1, Verdict("edit", edit={"n": 2}))]
+        )
+
+    def _cancel(self) -> list[Step]:
+        return [Cancel(run=self._run(), process=self._process())]
+
+    def _resolve(self) -> list[Step]:
+        """A guess; whether it is true, whoever plays it sees to."""
+        draw = self._draw
+        subject = "model" if draw.chance(0.3) else f"c{draw.between(1, 6)}"
+        return [Resolve(run=self._run(), subject=subject, outcome="not_performed", process=self._process())]
+
+    def _redeliver(self) -> list[Step]:
+        return [Redeliver(event=self._draw.one(_EVENTS), of=self._run())]
