@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import attrs
 
 from pawl.generated.admission import MACHINE, Event, State
 from pawl.runtime.fsm.step import advance, can
 from pawl.runtime.records.errors import AgentBusy
+
+HERE: Final = "this process"
+"""The owner that AgentBusy names when it is this one."""
 
 
 @attrs.frozen
@@ -40,7 +45,7 @@ class Registry:
         state = self.state(agent_id)
         if not can(MACHINE, state, None, event):
             held = self._slots[agent_id]
-            raise AgentBusy(held.execution_id, str(held.state), "this process")
+            raise AgentBusy(held.execution_id, str(held.state), HERE)
         self._slots[agent_id] = Slot(advance(MACHINE, state, None, event).state, execution_id)
 
     def move(self, agent_id: str, event: Event) -> None:

@@ -79,8 +79,10 @@ def test_a_busy_agent_is_told_with_the_run_that_keeps_it(shell: Shell) -> None:
     ran = shell("run", "clerk", "more")
 
     assert ran.code == 1
-    assert ran.err.startswith("pawl: the agent is busy with execution ")
-    assert name in ran.err
+    assert ran.err == (
+        f"pawl: the agent is busy with execution {name} (suspended), and does one run at a time; that one waits: "
+        f"`pawl show {name}` says for what, and how it goes on; `--agent ID` starts beside it\n"
+    )
 
 
 def test_another_logical_agent_runs_beside_it(shell: Shell) -> None:
@@ -383,6 +385,30 @@ def test_what_a_run_adopts_beside_itself_is_not_left_in_the_middle_of_a_call(
     assert shell("run", "beside", "hello", "--agent", "second").code == 0
 
     assert [one["state"] for one in shell("ls", "--json").json["executions"]] == ["completed", "completed"]
+
+
+def test_a_run_that_keeps_the_agent_goes_on_first_and_that_is_said(shell: Shell) -> None:
+    shell.write("beside.py", BESIDE.replace('"mailed"]', '"mailed", "hello to you"]'))
+    assert shell.process("run", "beside", "mail it").code == -9
+    (left,) = shell("ls", "--json").json["executions"]
+
+    ran = shell("run", "beside", "hello")
+
+    assert ran.code == 0, ran.err
+    note = f"note: execution {left['execution_id']} of this agent was left open by another process; it "
+    assert f"{note}goes on here first\n" in ran.err
+    assert f"{note.replace(' of this agent', '')}went on here, and ended: done completed\n" in ran.err
+    assert [one["state"] for one in shell("ls", "--json").json["executions"]] == ["completed", "completed"]
+
+
+def test_a_run_that_another_process_left_and_that_asks_is_told_with_what_to_do(shell: Shell) -> None:
+    name = shell.crashed()
+
+    ran = shell("run", "crasher", "again")
+
+    assert ran.code == 1
+    assert f"the agent is busy with execution {name} (" in ran.err
+    assert f"that one waits: `pawl show {name}` says for what" in ran.err
 
 
 def test_help_is_quick_and_knows_nothing_of_the_runtime(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from pawl.runtime.app.runtime import Runtime
 from pawl.runtime.records.rests import Completed, Rest
 from pawl.tools.cli import apps, rests
 from pawl.tools.cli.apps import Code
+from pawl.tools.cli.busy import when_free
 from pawl.tools.cli.opening import opened_runtime
 from pawl.tools.cli.output import Misuse, as_json, err, leave, out, tell_warnings
 from pawl.tools.cli.rests import Ways
@@ -76,7 +77,9 @@ def run(wish: Wish, db: str, json: bool) -> None:
 
     started: list[str] = []
     try:
-        rest = go_on(code, db, [agent], teller, start, trace=wish.trace)
+        rest = go_on(
+            code, db, [agent], teller, lambda runtime: when_free(runtime, start, Ways(option(db))), trace=wish.trace
+        )
     except KeyboardInterrupt:
         interrupted(started, Ways(option(db)), wish.app)
     if rests.exit_code(rest) == rests.AT_REST and not lasts(db):
@@ -109,7 +112,11 @@ def go_on(
                 await asyncio.sleep(_LOOK)
             return rest
 
-    return asyncio.run(main())
+    try:
+        return asyncio.run(main())
+    finally:
+        for name, ended in teller.others.items():
+            err(f"note: execution {name} was left open by another process; it went on here, and ended: {ended}")
 
 
 def end(rest: Rest, teller: Teller, ways: Ways, json: bool, asked: str | None = None) -> NoReturn:

@@ -21,16 +21,19 @@ STYLES = {
     EventKind.CANCELLED: "yellow",
 }
 
+_ENDS = frozenset({EventKind.DONE, EventKind.ERROR, EventKind.TIMEOUT, EventKind.CANCELLED})
+
 
 class Teller:
     """A listener. With `quiet` nothing is printed, and `events` keeps what was heard. With `stream` the text of
-    answers is printed as it comes; `said` is that of the last one.
+    answers is printed as it comes; `said` is that of the last one. `others` is how runs ended that were not followed.
     """
 
     def __init__(self, quiet: bool = False, stream: bool = False) -> None:
         self.quiet = quiet
         self.events: list[dict[str, Any]] = []
         self.said = ""
+        self.others: dict[str, str] = {}
         self._stream, self._saying, self._call = stream, False, None
         self._only: str | None = None
         self._early: list[Event] | None = []
@@ -48,6 +51,8 @@ class Teller:
             self._early.append(event)
             return
         if self._only is not None and event.execution_id != self._only:
+            if event.kind in _ENDS:
+                self.others[event.execution_id] = f"{event.kind} {words(event)}".strip()
             return
         if event.kind is EventKind.TOKEN:
             self._token(event)
