@@ -14,6 +14,7 @@ from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.hooks import Hook
 from pawl.runtime.app import agents as live_agents
 from pawl.runtime.app import runtime as live
+from pawl.runtime.app.life import FORKED
 from pawl.runtime.app.sync_events import EventStream
 from pawl.runtime.app.sync_handles import AgentHandle, Execution
 from pawl.runtime.execution.keeper import Trace
@@ -59,7 +60,7 @@ class _Thread:
             )
         if not self.here:
             work.close()
-            raise RuntimeClosed(live.FORKED)
+            raise RuntimeClosed(FORKED)
         with self._lock:  # nothing may get behind the end, where nobody would answer it
             if self._stopped:
                 work.close()

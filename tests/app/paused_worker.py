@@ -27,7 +27,7 @@ from pawl import (
     scripted,
     tool,
 )
-from pawl.runtime.app import runtime as opening
+from pawl.runtime.app import life as opening
 from pawl.runtime.execution import lease
 
 LEASE = 2.0

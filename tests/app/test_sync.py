@@ -51,7 +51,8 @@ def test_the_blocking_twins_have_the_same_methods_with_the_same_parameters() -> 
 
 
 def _face(cls: type) -> dict[str, list[tuple[str, object]]]:
-    methods = {name: value for name, value in vars(cls).items() if callable(value) and not name.startswith("_")}
+    members = ((name, getattr(cls, name)) for name in dir(cls))  # what it inherits, too
+    methods = {name: value for name, value in members if callable(value) and not name.startswith("_")}
     return {
         name: [(each.name, each.default) for each in inspect.signature(value).parameters.values()]
         for name, value in methods.items()
