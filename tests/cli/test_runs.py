@@ -429,14 +429,3 @@ def test_every_command_is_taught_with_examples(shell: Shell, name: str) -> None:
 
     assert ran.code == 0
     assert f"pawl {name}" in ran.out.partition("Examples:")[2]
-
-
-@pytest.mark.parametrize("timeout", ["-4", "0", "nan"])
-def test_a_timeout_that_is_none_is_told_in_the_words_of_the_command(shell: Shell, timeout: str) -> None:
-    shell.write("clerk.py", CLERK)
-
-    ran = shell("run", "clerk", "hello", "--timeout", timeout)
-
-    assert ran.code == 2
-    assert ran.err == f"pawl: --timeout {float(timeout):g}: give a number of seconds above 0\n"
-    assert not (shell.folder / "pawl.db").exists()
