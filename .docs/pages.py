@@ -166,6 +166,8 @@ def _directive(full: str) -> str:
     if inspect.isclass(value):
         kind = "autoexception" if issubclass(value, BaseException) else "autoclass"
         options = "   :members:\n" + ("   :undoc-members:\n" if hasattr(value, "__members__") else "")
+        if value.__base__ is not None and value.__base__.__module__.startswith("pawl.runtime.app."):
+            options += "   :inherited-members:\n"  # a base that has no page of its own
         return f".. {kind}:: {full}\n{options}\n"
     if inspect.isroutine(value):
         return f".. autofunction:: {full}\n\n"
