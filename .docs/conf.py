@@ -11,8 +11,13 @@ from typing import Any, ParamSpec, TypeVar
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / ".src")]
 
+import typing_extensions
 from docstrings import to_rst
 from names import MADE_FOR_YOU, OTHERS, PUBLIC
+
+from pawl import Agent
+
+Agent.__init__.__globals__["TypeForm"] = typing_extensions.TypeForm  # there for type checkers only, and read here
 
 project = "Pawl"
 author = "the Pawl authors"
@@ -82,4 +87,4 @@ def _is_variable(module: str, name: str) -> bool:
 
 
 _OTHERS = {full.rpartition(".")[2]: full for full in OTHERS}
-_PYTHON = {"Self", "Any", "Literal", "EllipsisType", "TracebackType"}
+_PYTHON = {"Self", "Any", "Literal", "EllipsisType", "TracebackType", "TypeForm"}
