@@ -170,13 +170,14 @@ class _Generator:
     def _tool(self) -> ToolDef:
         draw = self._draw
         recovery = cast(Any, draw.weighed([(3, "ask"), (2, "replay"), (2, "probe")]))
+        raises = "out of stock" if draw.chance(0.12) else None
+        returns = draw.maybe(0.6, (("one",), ("one", "two"), (3,), ("secret",), ({"n": 1},)))
+        policy = Approve("ask", raises="no policy today")
         return ToolDef(
-            approval=draw.weighed(
-                [(5, Approve()), (4, Approve("ask")), (1, Approve("reject")), (1, Approve(raises="no policy today"))]
-            ),
+            approval=draw.weighed([(5, Approve()), (4, Approve("ask")), (1, Approve("reject")), (1, policy)]),
             recovery=recovery,
-            returns=draw.maybe(0.6, (("one",), ("one", "two"), (3,), ("secret",), ({"n": 1},))),
-            raises="out of stock" if draw.chance(0.12) else None,
+            returns=returns if raises is None else None,
+            raises=raises,
             on_error=draw.weighed([(3, "tell_model"), (1, "fail")]),
             probe=self._probes() if recovery == "probe" else (),
             takes=draw.weighed([(4, 0.0), (1, 0.5), (1, 5.0), (1, 20.0)]),
@@ -227,8 +228,8 @@ class _Generator:
 
     def _faults(self) -> list[FaultDef]:
         draw = self._draw
-        often = draw.one((0.0, 0.05, 0.1, 0.25))
-        bodies = draw.one((0.0, 0.05, 0.15, 0.3))
+        often = draw.one((0.0, 0.08, 0.2, 0.4))
+        bodies = draw.one((0.0, 0.05, 0.2, 0.4))
         faults = [
             FaultDef(f"{barrier}#{number}", self._at_barrier(barrier))
             for barrier in _BARRIERS
@@ -306,7 +307,8 @@ class _Generator:
             (1, self._redeliver),
             (1, lambda: [Close(process=self._process()), Reopen()]),
         ]
-        return draw.weighed(makers)()
+        told = () if self._runs else (self._decide, self._cancel, self._resolve, self._redeliver)
+        return draw.weighed([(weight, make) for weight, make in makers if make not in told])()
 
     def _what(self) -> str:
         tools = [tool for made in self._agents.values() for tool in made.tools]
@@ -328,7 +330,7 @@ class _Generator:
         return [Beside(name=SECOND)]
 
     def _run(self) -> str:
-        return self._draw.one(self._runs)[0] if self._runs else "r1"
+        return self._draw.one(self._runs)[0]
 
     def _decide(self) -> list[Step]:
         draw = self._draw

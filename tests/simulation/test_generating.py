@@ -19,7 +19,7 @@ from pawl.runtime.simulation.simulating import simulate, wander
 from pawl.runtime.simulation.spelling import scenario_text
 from pawl.runtime.store.sqlite import SqliteStore
 
-BLOCKS = [range(start, start + 25) for start in range(0, 300, 25)]
+BLOCKS = [range(start, start + 25) for start in range(0, 200, 25)]
 
 PRINT_TRACES = """
 from pawl.runtime.simulation.generating import generate
