@@ -86,3 +86,6 @@ support = Agent(
     instructions="Help customers with their orders. Amounts are in cents.",
     tools=[refund],
 )
+
+runtime_options = {"deps": Books(Path("payments.db"))}
+"""What `pawl run`, `pawl worker` and the other commands give to the Runtime of these agents."""
