@@ -18,6 +18,10 @@ fraction of a second for so many.
 """
 
 
+MOST_TOKENS: Final = 2**53
+"""Tokens of one call: what every reader of JSON can still count."""
+
+
 def normalise(answer: object, provider: str = "the provider") -> ModelAnswer:
     """`answer` with proper types and unique call ids: an empty or repeated id becomes `call_<n>`, and so does "model",
     which names the model call where people resolve.
@@ -62,8 +66,15 @@ def _check_usage(provider: str, usage: object) -> None:
     if not isinstance(usage, Usage):
         _malformed(provider, f"usage is a {type(usage).__name__}, not a Usage")
     for name, value in (("input", usage.input), ("output", usage.output)):
-        if type(value) is not int or value < 0:
-            _malformed(provider, f"usage.{name} is {value!r:.40}, not a count of tokens")
+        if type(value) is not int or not 0 <= value <= MOST_TOKENS:
+            _malformed(provider, f"usage.{name} is {_shown(value)}, not a count of tokens")
+
+
+def _shown(value: object) -> str:
+    try:
+        return f"{value!r:.40}"
+    except ValueError:  # a number of thousands of digits
+        return "a number of thousands of digits"
 
 
 def _text(provider: str, where: str, value: object) -> None:

@@ -110,8 +110,8 @@ def error_info(error: BaseException) -> ErrorInfo:
     is longer than anybody reads is cut off; one that cannot even be asked for its text has its type alone.
     """
     try:
-        text = str(error)
-    except Exception:  # the application's own `__str__`
+        text = str.__str__(str(error))  # the application's own `__str__`, and its own kind of text
+    except BaseException:  # whatever it raises: where this is asked, nobody is left to hear of it
         return ErrorInfo(type(error).__name__, "the error cannot be shown: its __str__ raises")
     if len(text) > _LONGEST_ERROR:
         text = f"{text[:_LONGEST_ERROR]}… ({len(text)} characters)"

@@ -34,6 +34,29 @@ from pawl.runtime.simulation.world import World
 # what is raised ---------------------------------------------------------------------------------------------------
 
 
+class Unspeakable(Exception):
+    """Even its text is the end of something."""
+
+    def __str__(self) -> str:
+        raise SystemExit("no text")
+
+
+class Worded(str):
+    """Text that cannot be written."""
+
+    __slots__ = ()
+
+    def encode(self, *_: object, **__: object) -> bytes:
+        raise ValueError("no bytes")
+
+
+class Strange(Exception):
+    """Its text is of a kind of its own."""
+
+    def __str__(self) -> str:
+        return Worded("a strange kind of text")
+
+
 class HostileError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no str")
@@ -57,6 +80,8 @@ class Odd(BaseException):
 RAISED: list[tuple[Any, str]] = [
     (raising(ValueError("no")), "error: no"),
     (raising(ValueError()), "error: ValueError"),
+    (raising(Unspeakable()), "error: the error cannot be shown: its __str__ raises"),
+    (raising(Strange()), "error: a strange kind of text"),
     (raising(HostileError()), "error: the error cannot be shown: its __str__ raises"),
     (raising(SystemExit(3)), "error: 3"),
     (raising(KeyboardInterrupt()), "error: KeyboardInterrupt"),
