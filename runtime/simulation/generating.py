@@ -305,7 +305,7 @@ class _Generator:
             (1, lambda: [Pause(process=self._process())]),
             (1, lambda: [Unpause(process=self._process())]),
             (1, self._redeliver),
-            (1, lambda: [Close(process=self._process()), Reopen()]),
+            (1, self._close),
         ]
         told = () if self._runs else (self._decide, self._cancel, self._resolve, self._redeliver)
         return draw.weighed([(weight, make) for weight, make in makers if make not in told])()
@@ -322,6 +322,10 @@ class _Generator:
             return [crash]
         between: list[Step] = [Advance(seconds=draw.one(_TIMES))] if draw.chance(0.5) else []
         return [crash, *between, Reopen(process=process)]
+
+    def _close(self) -> list[Step]:
+        process = self._process()
+        return [Close(process=process), Reopen(process=process)]
 
     def _second(self) -> list[Step]:
         if self._beside and self._draw.chance(0.5):

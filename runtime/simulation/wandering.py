@@ -94,6 +94,7 @@ class Wanderer(Player):
         super().__init__(stage)
         self.actor = Lenient(stage)
         self.acted: list[Step] = []
+        self._reopened: str | None = None
 
     def step(self, step: Step, following: Iterable[Step] = ()) -> None:
         """One step, where it makes sense as things stand. Raises what is wrong with the runtime."""
@@ -101,7 +102,12 @@ class Wanderer(Player):
             return
         step = self._pointed(step)
         self.acted.append(step)
+        self._reopened = _next_reopened(following)
         super().step(step, following)
+
+    def _recover(self, step: Step, *, reopened_later: bool) -> None:
+        """A `reopen` that comes later is for what was lost, or makes no sense and is left out."""
+        super()._recover(step, reopened_later=reopened_later and self.stage.lost == [self._reopened])
 
     # sense --------------------------------------------------------------------------------------------------
 
@@ -260,6 +266,12 @@ class Wanderer(Player):
         """What would be true, were all well: every run has ended."""
         agents = dict.fromkeys(record.agent_id for record in self.stage.world.records())
         return Expected(admission={agent: "vacant" for agent in agents if agent in self.stage.logical})
+
+
+def _next_reopened(following: Iterable[Step]) -> str | None:
+    """The process that is reopened before anything needs one."""
+    step = next((step for step in following if not isinstance(step, Advance)), None)
+    return step.process or FIRST if isinstance(step, Reopen) else None
 
 
 def _spread(items: dict[str, Verdict], pending: Iterable[str]) -> dict[str, Verdict]:
