@@ -134,18 +134,21 @@ def _record(
     execution: int,
     at: float,
     content: int | None,
-    digest: bytes,
-    body: str | None,
+    digest: object,
+    body: object,
     meta: str | None,
 ) -> JournalRecord:
+    text = None
     if content is not None:
         if body is None:
             raise StoreCorrupt(f"the body of journal record {position} is missing; restore a backup")
-        _checked(digest, body)
+        if not isinstance(digest, bytes):
+            raise StoreCorrupt(f"the body of journal record {position} has no digest; restore a backup")
+        text = _checked(digest, body)
     known = _KINDS.get(kind)
     if known is None:
         raise StoreCorrupt(f"journal record {position} is of an unknown kind {kind!r}; upgrade Pawl")
-    return JournalRecord(position, known, names[execution], at, body, {} if meta is None else _meta(meta, position))
+    return JournalRecord(position, known, names[execution], at, text, {} if meta is None else _meta(meta, position))
 
 
 def _meta(text: str, position: int) -> dict[str, Any]:
@@ -155,7 +158,7 @@ def _meta(text: str, position: int) -> dict[str, Any]:
     return meta
 
 
-def _checked(key: bytes, body: str) -> str:
-    if hashlib.sha256(body.encode()).digest() != key:
+def _checked(key: bytes, body: object) -> str:
+    if not isinstance(body, str) or hashlib.sha256(body.encode()).digest() != key:
         raise StoreCorrupt(f"the body sha256:{key.hex()} is not what was written; restore a backup")
     return body

@@ -18,6 +18,7 @@ from pawl.runtime.store.upkeep import Cleared
 
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _OF_DIGEST: Final = "SELECT id FROM contents WHERE digest = ?"
+_BODIES: Final = "SELECT id FROM contents WHERE typeof(digest) = 'blob'"  # who refers to another cannot be told
 
 
 class Sweep:
@@ -50,7 +51,7 @@ class Sweep:
                 found = self._rows.execute(_OF_DIGEST, (bytes.fromhex(name),)).fetchone()
                 if found is not None:
                     used[found[0]] = 1
-        return array("q", (row for (row,) in self._rows.execute("SELECT id FROM contents") if not used[row]))
+        return array("q", (row for (row,) in self._rows.execute(_BODIES) if not used[row]))
 
     def _mentioned(self, query: str, gone: Collection[int]) -> Iterable[str]:
         last = 0

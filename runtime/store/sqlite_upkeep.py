@@ -16,6 +16,9 @@ from pawl.runtime.store.upkeep import Cleared, Stored, Stray, Table
 
 _TABLES: Final = ("agents", "owners", "contents", "executions", "journal", "tools", "requests", "decisions", "intents")
 
+# What a digest is called: one that is not kept as a blob is found by nobody, and is none.
+_NAME: Final = "CASE typeof({0}) WHEN 'blob' THEN 'sha256:' || lower(hex({0})) ELSE typeof({0}) || ':' || hex({0}) END"
+
 # Each: (query, the names of its columns behind place, key and body). Bodies as blobs: what is no UTF-8 can be told.
 _ROWS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "agents": ("SELECT id, agent_id, CAST(record AS BLOB), owner FROM agents WHERE id > ? ORDER BY id", ("owner",)),
@@ -23,7 +26,11 @@ _ROWS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         "SELECT owner_id, owner_id, CAST(record AS BLOB), expires_at FROM owners WHERE owner_id > ? ORDER BY owner_id",
         ("expires_at",),
     ),
-    "contents": ("SELECT id, hex(digest), CAST(body AS BLOB) FROM contents WHERE id > ? ORDER BY id", ()),
+    "contents": (
+        f"SELECT id, {_NAME.format('digest')}, CASE typeof(body) WHEN 'text' THEN CAST(body AS BLOB) END "
+        "FROM contents WHERE id > ? ORDER BY id",
+        (),
+    ),
     "requests": (
         "SELECT r.request_id, r.request_id, x'', e.execution_id FROM requests r LEFT JOIN executions e "
         "ON e.id = r.execution WHERE r.request_id > ? ORDER BY r.request_id",
@@ -50,7 +57,8 @@ _EXECUTIONS: Final = (
     "ORDER BY created_at, execution_id LIMIT ?"
 )
 _JOURNAL: Final = (
-    "SELECT j.position, CAST(j.meta AS BLOB), e.execution_id, j.kind, j.at, j.content, c.digest FROM journal j "
+    "SELECT j.position, CAST(j.meta AS BLOB), e.execution_id, j.kind, j.at, CASE WHEN j.content IS NULL THEN NULL "
+    f"WHEN c.id IS NULL THEN 'missing' ELSE {_NAME.format('c.digest')} END FROM journal j "
     "LEFT JOIN executions e ON e.id = j.execution AND e.agent = j.agent LEFT JOIN contents c ON c.id = j.content "
     "WHERE j.agent = ? AND j.position > ? ORDER BY j.position LIMIT ?"
 )
@@ -107,9 +115,8 @@ class SqliteUpkeep(Sweep):
         query, names = _ROWS[table]
         since = _FIRST.get(table, -1) if after is None else after
         found = self._rows.all(f"{query} LIMIT ?", (since, limit))
-        key = _content_key if table == "contents" else str
         return [
-            Stored(key(name), body or b"", dict(zip(names, columns, strict=True)), place)
+            Stored(str(name), body or b"", dict(zip(names, columns, strict=True)), place)
             for place, name, body, *columns in found
         ]
 
@@ -134,10 +141,10 @@ class SqliteUpkeep(Sweep):
             Stored(
                 str(position),
                 meta or b"",
-                {"execution_id": name, "kind": kind, "at": at, "digest": _digest(content, digest)},
+                {"execution_id": name, "kind": kind, "at": at, "digest": digest},
                 position,
             )
-            for position, meta, name, kind, at, content, digest in found
+            for position, meta, name, kind, at, digest in found
         ]
 
     def tools(self, execution_id: str) -> Sequence[Stored]:
@@ -248,13 +255,3 @@ class SqliteUpkeep(Sweep):
 
     def _some(self, query: str, *values: Any) -> bool:
         return self._rows.execute(query, values).fetchone() is not None
-
-
-def _content_key(name: str) -> str:
-    return f"sha256:{name.lower()}"
-
-
-def _digest(content: int | None, digest: bytes | None) -> str | None:
-    if content is None:
-        return None
-    return "missing" if digest is None else f"sha256:{digest.hex()}"

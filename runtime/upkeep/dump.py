@@ -18,6 +18,7 @@ from pawl.runtime.records.agents import AgentRoot
 from pawl.runtime.records.approvals import ApprovalRequest, Decision
 from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.codec import decode, encode
+from pawl.runtime.records.errors import InvalidArguments, StoreCorrupt
 from pawl.runtime.records.executions import ExecutionRecord, StoredAnswer
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalKind
@@ -91,12 +92,18 @@ class _Dump:
         known = self._written.get((digest, role))
         if known is not None:
             return known
-        body = self._tx.contents.get(digest)
+        body = self._stored(digest)
         content = Content.of(self._redacted(body, role))
         if content.digest not in self._written.values():
             self._line("content", content.digest, body=content.body)
         self._written[digest, role] = content.digest
         return content.digest
+
+    def _stored(self, digest: str) -> str:
+        try:
+            return self._tx.contents.get(digest)
+        except InvalidArguments as error:
+            raise StoreCorrupt(f"a body is missing or damaged ({error}); restore a backup") from error
 
     def _redacted(self, body: str, role: str) -> str:
         if role == "context":
@@ -113,7 +120,7 @@ class _Dump:
     def _extra(self, extra: Sequence[str]) -> tuple[str, ...]:
         if not extra:
             return ()
-        frame = decode_json(self._tx.contents.get(extra[0]), "request frame")
+        frame = decode_json(self._stored(extra[0]), "request frame")
         messages = {*frame["before"], *frame["after"]}
         roles = ["frame", *("message" if place in messages else "text" for place in range(1, len(extra)))]
         return tuple(str(self._body(digest, role)) for digest, role in zip(extra, roles, strict=True))

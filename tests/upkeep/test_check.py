@@ -189,6 +189,16 @@ DAMAGES: dict[str, tuple[list[str], set[tuple[str, str]]]] = {
     "a decision taken back": ([record("waits", "decisions", "json('[]')")], {("decision", "waits")}),
     "an intent of another run": (["UPDATE intents SET record = json_set(record, '$.data.execution_id', 'x')"],
                                  {("intent", "")}),
+    "a digest that is text": (
+        ["UPDATE contents SET digest = hex(digest) WHERE body = 'rain in Ulm'"],
+        {("body", ""), ("missing-body", "done")},
+    ),
+    "a digest that is a number": (
+        ["UPDATE contents SET digest = 7 WHERE body = 'rain in Ulm'"], {("body", ""), ("missing-body", "done")}
+    ),
+    "a body that is kept as a blob": (
+        ["UPDATE contents SET body = CAST(body AS BLOB) WHERE body = 'rain in Ulm'"], {("body", "")}
+    ),
     "an intent of no run": (["UPDATE intents SET execution_id = 'x'"], {("intent", ""), ("stray", "")}),
 }  # fmt: skip
 

@@ -216,6 +216,18 @@ def test_what_cannot_be_read_stays_with_all_behind_it(make: Callable[[Path], Sto
         connection.close()
 
 
+def test_a_body_whose_digest_is_none_stays(file: Path) -> None:
+    damaged(file, "INSERT INTO contents (digest, body) VALUES ('text', 'a'), (7, 'b')")
+    store = SqliteStore(file)
+    store.open()
+    assert collect(store, math.inf, idle=True, pause=lambda _: None).cleared.contents > 0
+    store.close()
+    connection = sqlite3.connect(file)
+    kept = connection.execute("SELECT body FROM contents WHERE typeof(digest) <> 'blob' ORDER BY body").fetchall()
+    connection.close()
+    assert kept == [("a",), ("b",)]
+
+
 class Interrupted(Exception):
     pass
 

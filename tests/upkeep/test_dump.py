@@ -12,7 +12,14 @@ import pytest
 
 from pawl import NeedsResolution, Suspended
 from pawl.runtime.barriers.edits import bound
-from pawl.runtime.records.errors import AgentExists, ExecutionNotFound, IdConflict, InvalidArguments, PawlError
+from pawl.runtime.records.errors import (
+    AgentExists,
+    ExecutionNotFound,
+    IdConflict,
+    InvalidArguments,
+    PawlError,
+    StoreCorrupt,
+)
 from pawl.runtime.simulation.samples import an_agent, done
 from pawl.runtime.simulation.world import World
 from pawl.runtime.store.memory import MemoryStore
@@ -23,7 +30,7 @@ from pawl.runtime.upkeep.check import check_store
 from pawl.runtime.upkeep.dump import dump
 from pawl.runtime.upkeep.load import load
 from pawl.runtime.upkeep.redact import Declared, Placeholders, redacted_meta
-from upkeep.town import agents, memory, town
+from upkeep.town import agents, damaged, memory, town
 
 KEY = b"the same in every test"
 
@@ -244,6 +251,20 @@ def test_a_damaged_execution_is_not_dumped_in_part(file: Path) -> None:
     look.open()
     with pytest.raises(PawlError, match="missing"):
         dump(look, name)
+    look.close()
+
+
+@pytest.mark.parametrize("change", ["digest = hex(digest)", "digest = id", "body = CAST(body AS BLOB)"])
+def test_a_body_of_another_type_is_not_dumped(file: Path, change: str) -> None:
+    damaged(file, f"UPDATE contents SET {change}")
+    connection = sqlite3.connect(file)
+    names = [name for (name,) in connection.execute("SELECT execution_id FROM executions")]
+    connection.close()
+    look = SqliteLook(file)
+    look.open()
+    for name in names:
+        with pytest.raises(StoreCorrupt, match="restore a backup"):
+            dump(look, name)
     look.close()
 
 
