@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import zlib
 from typing import Final
 
 from pawl.runtime.records.codec import decode
@@ -39,6 +40,11 @@ def due_at(record: ExecutionRecord, awaiting: Awaiting | None) -> float | None:
     expires = record.request.expires_at if awaiting == "approval" and record.request is not None else None
     times = [at for at in (record.deadline, expires) if at is not None]
     return min(times, default=None)
+
+
+def call_key(llm_call_id: str) -> int:
+    """A short, indexed stand-in for the id of a model call; who looks up by it compares the id itself."""
+    return zlib.crc32(llm_call_id.encode())
 
 
 def digest_key(digest: str) -> bytes:

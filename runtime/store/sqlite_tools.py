@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 
 from pawl.runtime.records.approvals import Receipt
 from pawl.runtime.records.codec import decode, encode
 from pawl.runtime.records.errors import AlreadyDecided, IdConflict
 from pawl.runtime.records.tools import ToolRow
+from pawl.runtime.store.rules import call_key
 from pawl.runtime.store.sqlite_rows import Rows, decoded
 
 _SELECT = "SELECT record FROM tools WHERE execution = (SELECT id FROM executions WHERE execution_id = ?)"
@@ -29,7 +29,7 @@ class SqliteTools:
     def put(self, rows: Sequence[ToolRow]) -> None:
         """Insert or replace rows by tool_invocation_id. Raises ExecutionNotFound, IdConflict."""
         for row in sorted(rows, key=_index):
-            key = (row.tool_invocation_id, self._rows.execution(row.execution_id)[0], _call(row.llm_call_id))
+            key = (row.tool_invocation_id, self._rows.execution(row.execution_id)[0], call_key(row.llm_call_id))
             if not self._rows.execute(_PUT, (*key, encode(row))).rowcount:
                 raise IdConflict(f"tool invocation {row.tool_invocation_id!r} belongs to another model call")
 
@@ -45,18 +45,13 @@ class SqliteTools:
         if llm_call_id is None:
             found = self._rows.all(f"{_SELECT} ORDER BY id", (execution_id,))
             return [decode(record, ToolRow) for (record,) in found]
-        found = self._rows.all(f"{_SELECT} AND call = ? ORDER BY id", (execution_id, _call(llm_call_id)))
+        found = self._rows.all(f"{_SELECT} AND call = ? ORDER BY id", (execution_id, call_key(llm_call_id)))
         rows = [decode(record, ToolRow) for (record,) in found]
         return [row for row in rows if row.llm_call_id == llm_call_id]
 
 
 def _index(row: ToolRow) -> int:
     return row.index
-
-
-def _call(llm_call_id: str) -> int:
-    """A short, indexed stand-in for the id of a model call; who looks up by it compares the id itself."""
-    return zlib.crc32(llm_call_id.encode())
 
 
 class SqliteDecisions:

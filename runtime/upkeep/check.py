@@ -61,15 +61,18 @@ class _Look:
             page = yield from self._guarded("agents", partial(_agents, after))
             if not page:
                 return
-            after = page[-1].place
             for stored in page:
-                yield from self._report("agents", partial(self._agent, stored.key))
+                yield from self._report("agents", partial(self._agent, stored.key, after))
+            after = page[-1].place
 
-    def _agent(self, agent_id: str, tx: Transaction) -> list[Finding]:
+    def _agent(self, agent_id: str, after: Any, tx: Transaction) -> list[Finding]:
+        """`after` is the place that the agent was listed behind."""
         reader = Reader(agent_id)
         stored = tx.upkeep.agent(agent_id)
-        if stored is None:  # it was removed since it was listed
-            return []
+        if stored is None:
+            if any(each.key == agent_id for each in _agents(after, tx)):
+                reader.find("agent", "it is there, and nobody finds it under its id", "agents", agent_id)
+            return reader.findings  # else it was removed since it was listed
         root = reader.decode(stored, AgentRoot, "agents")
         if root is not None:
             reader.same("agents", stored.key, "agent_id", stored.key, root.agent_id)

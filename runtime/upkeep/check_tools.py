@@ -9,6 +9,7 @@ from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.tools import ToolRow, ToolStatus
 from pawl.runtime.store.port import Transaction
+from pawl.runtime.store.rules import call_key
 from pawl.runtime.upkeep.reading import Reader
 from pawl.runtime.upkeep.stretch import Stretch
 
@@ -24,6 +25,7 @@ def check_tools(tx: Transaction, reader: Reader, record: ExecutionRecord, stretc
             continue
         reader.same("tools", stored.key, "tool_invocation_id", stored.key, row.tool_invocation_id)
         reader.same("tools", stored.key, "execution_id", record.execution_id, row.execution_id)
+        reader.columns(stored, "tools", {"call": call_key(row.llm_call_id)})
         _row(tx, reader, record, stretch, row)
         rows.append(row)
     _batch(reader, record, rows)

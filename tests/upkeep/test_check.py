@@ -189,6 +189,13 @@ DAMAGES: dict[str, tuple[list[str], set[tuple[str, str]]]] = {
     "a decision taken back": ([record("waits", "decisions", "json('[]')")], {("decision", "waits")}),
     "an intent of another run": (["UPDATE intents SET record = json_set(record, '$.data.execution_id', 'x')"],
                                  {("intent", "")}),
+    "a tool row of another model call": (
+        [f"UPDATE tools SET call = call + 1 WHERE execution IN (SELECT id FROM executions WHERE agent = {of('lost')})"],
+        {("column", "lost")},
+    ),
+    "an agent under an id that is no text": (
+        ["UPDATE agents SET agent_id = x'ff' WHERE agent_id = 'done'"], {("agent", "b'\\xff'")}
+    ),
     "a digest that is text": (
         ["UPDATE contents SET digest = hex(digest) WHERE body = 'rain in Ulm'"],
         {("body", ""), ("missing-body", "done")},
