@@ -21,7 +21,12 @@ Check = Callable[[Any, Any], bool]
 def _is_multiple(value: float, step: float) -> bool:
     if isinstance(value, int) and isinstance(step, int):
         return value % step == 0
-    times = value / step
+    try:
+        times = value / step
+    except OverflowError:  # an integer that no float holds
+        return False
+    if not math.isfinite(times):
+        return False
     return math.isclose(times, round(times), rel_tol=0.0, abs_tol=1e-9)
 
 

@@ -151,6 +151,7 @@ PROBLEMS: list[tuple[Any, Any, str]] = [
     (Annotated[int, Between(gt=0, le=5)], "1", 'x: expected an integer, got the text "1"'),
     (Annotated[float, Between(ge=0, lt=5)], 5, "x: expected a number, below 5, got the number 5"),
     (Annotated[float, Step(0.5)], 0.7, "x: expected a number, a multiple of 0.5, got the number 0.7"),
+    (Annotated[float, Step(0.1)], 1e308, "x: expected a number, a multiple of 0.1, got the number 1e+308"),
     (Annotated[int, Step(3)], 4, "x: expected an integer, a multiple of 3, got the number 4"),
     (Annotated[str, Length(1)], "", 'x: expected text, at least 1 character, got the text ""'),
     (Annotated[list[int], Length(2)], [1], "x: expected a list, at least 2 items, got a list of 1"),
