@@ -26,15 +26,23 @@ def is_seconds(value: object) -> bool:
         return False
 
 
+def shown(value: object) -> str:
+    """A value in an error, cut short."""
+    try:
+        return f"{value!r:.40}"
+    except ValueError:  # Python refuses to write integers of thousands of digits
+        return "a number of thousands of digits"
+
+
 def check_settings(where: str, agent: Agent[Any]) -> None:
     """Check timeouts, retries and limits. Raises InvalidArguments."""
     for name in _SECONDS:
         if not is_seconds(getattr(agent, name)):
-            raise InvalidArguments(f"{where}: {name}={getattr(agent, name)!r:.40} must be a number of seconds above 0")
+            raise InvalidArguments(f"{where}: {name}={shown(getattr(agent, name))} must be a number of seconds above 0")
     for name in _SECONDS_OR_NONE:
         value = getattr(agent, name)
         if value is not None and not is_seconds(value):
-            raise InvalidArguments(f"{where}: {name}={value!r:.40} must be a number of seconds above 0, or None")
+            raise InvalidArguments(f"{where}: {name}={shown(value)} must be a number of seconds above 0, or None")
     if not isinstance(agent.retries, Retries):
         raise InvalidArguments(f"{where}: retries={agent.retries!r:.40} must be Retries(…), as Retries(attempts=3)")
     if agent.limits is not None and not isinstance(agent.limits, UsageLimits):
@@ -49,7 +57,7 @@ def check_timeout(value: object) -> float | None:
         return None if value is None else math.inf
     if not is_seconds(value):
         raise InvalidArguments(
-            f"timeout={value!r:.40} must be a number of seconds above 0, None for the agent's run_timeout, "
+            f"timeout={shown(value)} must be a number of seconds above 0, None for the agent's run_timeout, "
             "or math.inf for no deadline"
         )
     assert isinstance(value, int | float)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import re
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, cast, get_args, overload
 
@@ -21,6 +21,7 @@ from pawl.runtime.agent.rate import Limit, RateRule, limit_of
 from pawl.runtime.agent.redaction import secret_places
 from pawl.runtime.agent.results import MAX_RESULT_BYTES, result_text
 from pawl.runtime.agent.schema import schema_of
+from pawl.runtime.agent.settings import is_seconds, shown
 from pawl.runtime.agent.signature import parameters_of
 from pawl.runtime.llm.port import ToolSpec
 from pawl.runtime.records.errors import InvalidArguments
@@ -264,7 +265,7 @@ def make_tool(
         recovery=recovery,
         probe=probe,
         on_error=on_error,
-        timeout=None if timeout is None else _positive(where, "timeout", timeout, "a number of seconds"),
+        timeout=None if timeout is None else _positive(where, "timeout", timeout),
         approval_timeout=_seconds(where, approval_timeout),
         max_result_bytes=MAX_RESULT_BYTES if max_result_bytes is None else result_limit(where, max_result_bytes),
         limits_results=max_result_bytes is not None,
@@ -288,11 +289,13 @@ def limited(tools: tuple[Tool[..., Any], ...], where: str, most: object) -> tupl
 
 def result_limit(where: str, value: object) -> int:
     """A limit of results, in bytes. Raises InvalidArguments."""
-    return int(_positive(where, "max_result_bytes", value, "a number of bytes"))
+    if type(value) is not int or not 0 < value <= sys.maxsize:
+        raise InvalidArguments(f"{where}: max_result_bytes={shown(value)} must be a whole number of bytes above 0")
+    return value
 
 
 def _seconds(where: str, value: float | None) -> float | None:
-    return None if value is None else _positive(where, "approval_timeout", value, "a number of seconds")
+    return None if value is None else _positive(where, "approval_timeout", value)
 
 
 def _result_filters(function: object, where: str) -> tuple[Callback, ...]:
@@ -340,7 +343,7 @@ def _one_of(where: str, option: str, value: object, known: tuple[str, ...]) -> N
         raise InvalidArguments(f"{where}: {option}={value!r} is unknown; it is {' or '.join(map(repr, known))}")
 
 
-def _positive(where: str, option: str, value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise InvalidArguments(f"{where}: {option}={value!r} must be {what} above 0")
+def _positive(where: str, option: str, value: float) -> float:
+    if not is_seconds(value):
+        raise InvalidArguments(f"{where}: {option}={shown(value)} must be a number of seconds above 0")
     return value
