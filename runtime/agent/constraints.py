@@ -12,7 +12,18 @@ from typing import Any, Final
 
 import attrs
 
-from pawl.runtime.agent.shapes import TEXT, IntegerShape, Mismatch, NumberShape, Read, Shape, WrappedShape, bare, got
+from pawl.runtime.agent.shapes import (
+    TEXT,
+    IntegerShape,
+    Mismatch,
+    NumberShape,
+    Read,
+    Shape,
+    WrappedShape,
+    bare,
+    got,
+    place,
+)
 from pawl.runtime.records.errors import InvalidArguments
 
 Check = Callable[[Any, Any], bool]
@@ -75,7 +86,7 @@ class ConstrainedShape(WrappedShape):
         read = self.shape.read(value, path)
         broken = [rule.says for rule in self.constraints if not rule.check(read[0])]
         if broken:
-            raise Mismatch(f"{path}: expected {self.shape.says}, {' and '.join(broken)}, got {got(value)}")
+            raise Mismatch(f"{place(path)}: expected {self.shape.says}, {' and '.join(broken)}, got {got(value)}")
         return read
 
 

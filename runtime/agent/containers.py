@@ -17,6 +17,7 @@ from pawl.runtime.agent.shapes import (
     WrappedShape,
     bare,
     is_quiet,
+    place,
     refuse,
 )
 from pawl.runtime.agent.spoken import said
@@ -215,7 +216,7 @@ class RecordShape:
         try:
             return self.make(**values)
         except Exception as error:  # a validator of the user's class: its words are the problem
-            where = path or "arguments"
+            where = place(path)
             if not is_quiet():
                 raise Mismatch(f"{where}: {said(error) or type(error).__name__}") from error
             problem = Mismatch(f"{where}: not accepted ({type(error).__name__})")

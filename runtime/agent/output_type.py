@@ -9,7 +9,7 @@ import attrs
 
 from pawl.runtime.agent.arguments import parse_json
 from pawl.runtime.agent.schema import Scope, schema_of, shape_of
-from pawl.runtime.agent.shapes import Mismatch, Shape
+from pawl.runtime.agent.shapes import Mismatch, Shape, calling
 from pawl.runtime.llm.port import OutputSchema
 from pawl.runtime.records.errors import InvalidArguments, InvalidOutput
 
@@ -37,7 +37,8 @@ class OutputType:
         if self.shape is None:
             return text
         try:
-            return self._value(self.shape, parse_json(_unfenced(text), "the contents of the answer"))
+            with calling("the answer"):
+                return self._value(self.shape, parse_json(_unfenced(text), "the contents of the answer"))
         except Mismatch as mismatch:
             raise InvalidOutput(_said(mismatch)) from None
         except (InvalidOutput, MemoryError):

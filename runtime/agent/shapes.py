@@ -66,6 +66,24 @@ def is_quiet() -> bool:
     return _QUIET.get()
 
 
+_WHOLE: Final[ContextVar[str]] = ContextVar("whole", default="arguments")
+
+
+@contextmanager
+def calling(whole: str) -> Iterator[None]:
+    """Call what is read inside by this name, where a problem is of all of it."""
+    before = _WHOLE.set(whole)
+    try:
+        yield
+    finally:
+        _WHOLE.reset(before)
+
+
+def place(path: str) -> str:
+    """Where a problem is, in words."""
+    return path or _WHOLE.get()
+
+
 def got(value: Any) -> str:
     """A JSON value in words, cut short; its kind alone where values may not be quoted."""
     if value is None:
@@ -86,7 +104,7 @@ def got(value: Any) -> str:
 
 def refuse(shape: Shape, value: Any, path: str) -> Mismatch:
     """The error for a value of another kind."""
-    return Mismatch(f"{path}: expected {shape.says}, got {got(value)}")
+    return Mismatch(f"{place(path)}: expected {shape.says}, got {got(value)}")
 
 
 @attrs.frozen

@@ -167,3 +167,27 @@ def test_a_name_is_one_that_a_provider_takes() -> None:
 def test_a_type_that_json_cannot_give_is_refused_where_the_agent_is_defined(hint: Any) -> None:
     with pytest.raises(InvalidArguments, match=r"^agent weather: output_type"):
         Agent(name="weather", model=scripted(["x"]), output_type=hint)
+
+
+def test_what_the_type_s_own_code_refuses_is_said_of_the_answer() -> None:
+    @dataclasses.dataclass
+    class Even:
+        number: int
+
+        def __post_init__(self) -> None:
+            if self.number % 2:
+                raise ValueError("it must be even")
+
+    with pytest.raises(InvalidOutput) as caught:
+        output_type_of(Even, "agent a").read('{"number": 1}')
+    assert str(caught.value) == "the answer: it must be even"
+
+
+def test_a_constraint_of_the_whole_is_said_of_the_answer() -> None:
+    @attrs.frozen
+    class Two:
+        min_length: int = 2
+
+    with pytest.raises(InvalidOutput) as caught:
+        output_type_of(Annotated[dict[str, int], Two()], "agent a").read('{"number": 1}')
+    assert str(caught.value).startswith("the answer: expected ")
