@@ -54,12 +54,13 @@ class AgentHandle(Generic[T_co]):
         timeout: float | None,  # noqa: ASYNC109
         follow: Callable[[str], None] | None = None,
     ) -> Execution[T_co]:
-        if not isinstance(text, str):
+        if not issubclass(type(text), str):
             raise InvalidArguments(f"the input must be text, not {type(text).__name__}")
         if id is not None:
             _check_id("a start's id", id)
         context = _json(durable_context)
         seconds = check_timeout(timeout)
+        text = str.__str__(text)  # plain text, whatever a subclass of str makes of itself
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -192,6 +193,8 @@ _LONGEST = 200
 
 
 def _check_id(what: str, name: object) -> None:
+    if type(name) is not str and isinstance(name, str):
+        raise InvalidArguments(f"a {type(name).__name__} cannot be {what}; give plain text, str and no subclass of it")
     if not isinstance(name, str) or not name or len(name) > _LONGEST or not name.isprintable():
         raise InvalidArguments(f"{name!r:.60} cannot be {what}; give printable text of at most {_LONGEST} characters")
 

@@ -398,3 +398,27 @@ def test_what_is_no_definition_is_refused_by_name(given: Any) -> None:
             process.do(process.runtime.start(given, "go"))
         with pytest.raises(InvalidArguments, match="is no Agent"):
             process.do(process.runtime.open(given, "customer-42"))
+
+
+class Unwritable(str):
+    """Text that raises when it is written."""
+
+    def encode(self, *_: Any, **__: Any) -> bytes:
+        raise ValueError("no")
+
+
+def test_an_input_is_taken_as_plain_text_whatever_its_class_makes_of_it() -> None:
+    agent = Agent(name="a", model=scripted(["done"], record=False))
+    with World(agent) as world:
+        process = world.open()
+        assert isinstance(process.do(process.runtime.run(agent, Unwritable("hello"))), Completed)
+        assert [type(one.text) for one in world.witness.requests[-1].messages if one.role == "user"] == [str]
+
+
+@pytest.mark.parametrize("where", ["id", "agent_id"])
+def test_an_id_of_another_class_than_str_is_refused(where: str) -> None:
+    agent = Agent(name="a", model=scripted(["done"], record=False))
+    with World(agent) as world:
+        process = world.open()
+        with pytest.raises(InvalidArguments, match=r"a Unwritable cannot be .* id; give plain text"):
+            process.do(process.runtime.start(agent, "hello", **{where: Unwritable("x")}))
