@@ -51,7 +51,7 @@ def filtered(answer: object, callback: Callback) -> str | Block:
     """
     if isinstance(answer, Block):
         reason = answer.reason if isinstance(answer.reason, str) else repr(answer.reason)
-        return Block(reason.encode("utf-8", "backslashreplace").decode() or f"blocked by the {callback.where}")
+        return Block(str.encode(reason, "utf-8", "backslashreplace").decode() or f"blocked by the {callback.where}")
     if not isinstance(answer, str):
         kind = "None" if answer is None else f"a value of type {type(answer).__name__}"
         raise TypeError(f"it returned {kind}; return the text that goes on, or Block(reason)")
@@ -62,6 +62,6 @@ def filtered(answer: object, callback: Callback) -> str | Block:
 def check_unicode(text: str) -> None:
     """Raise ValueError for text that cannot be written."""
     try:
-        text.encode()
+        str.encode(text)  # not by what a subclass of str makes of itself
     except UnicodeEncodeError as error:
         raise ValueError(f"it returned no Unicode text (a lone surrogate at character {error.start})") from None

@@ -39,7 +39,7 @@ def passed(answer: object, callback: Callback, limit: int) -> str | Withheld:
     """
     if isinstance(answer, Block):
         reason = answer.reason if isinstance(answer.reason, str) else ""
-        said = reason.encode("utf-8", "backslashreplace").decode() or f"blocked by the {callback.where}"
+        said = str.encode(reason, "utf-8", "backslashreplace").decode() or f"blocked by the {callback.where}"
         return Withheld(f"the result was withheld: {said}")
     if not isinstance(answer, str):
         raise ToolError(
@@ -47,7 +47,7 @@ def passed(answer: object, callback: Callback, limit: int) -> str | Withheld:
             "withheld"
         )
     try:
-        size = len(answer.encode())
+        size = len(str.encode(answer))  # not by what a subclass of str makes of itself
     except UnicodeEncodeError:
         raise ToolError(
             f"the {callback.where} returned text that is not Unicode (a lone surrogate); the result is withheld"

@@ -107,6 +107,8 @@ class Filtering:
             said = passed(answer, callback, self._limit)
         except ToolError as refused:
             return self._ended(None, refused)
+        except BaseException as raised:  # the answer's own code: nobody else would hear of it
+            return self._failed(f"the {callback.where} returned what raises {type(raised).__name__} when it is read")
         if isinstance(said, Withheld):
             return self._ended(said.text, None)
         self._query = attrs.evolve(self._query, value=None)

@@ -426,3 +426,36 @@ def test_what_cannot_be_a_filter_is_refused(given: Any, says: str) -> None:
     with pytest.raises(InvalidArguments) as caught:
         tool(read, result_filter=given)
     assert says in str(caught.value)
+
+
+class Unwritable(str):
+    """Text that is none of its own making."""
+
+    def encode(self, *_: Any, **__: Any) -> bytes:
+        raise ValueError(f"not {SECRET}")
+
+
+class Hollow(Block):
+    """A block that does not give its reason."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "reason":
+            raise SystemExit(SECRET)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (lambda: Unwritable("fine"), "fine"),
+        (lambda: Block(Unwritable("secret things")), "the result was withheld: secret things"),
+        (Hollow, "returned what raises SystemExit when it is read; the result is withheld"),
+    ],
+    ids=["text", "reason", "no reason"],
+)
+def test_what_a_filter_returns_cannot_hold_up_the_run_by_code_of_its_own(made: Any, says: str) -> None:
+    world, process, end = ran(agent(lambda text: made()))
+    with world:
+        assert isinstance(end, Completed)
+        assert told(world)[0].endswith(says)
+        silent(world, process)
