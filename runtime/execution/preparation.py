@@ -92,7 +92,9 @@ class Preparation:
             if callback.is_async:
                 answer = callback.call(*offered)
             return await answer if inspect.isawaitable(answer) else answer
-        except Exception as error:
+        except BaseException as error:
+            if _is_the_task_s(error):
+                raise
             raise Raised(callback.where, error) from error
 
     async def _offloaded(self, where: str, body: Callable[[], T], *, reads: bool = False) -> T:
@@ -321,6 +323,14 @@ def _about(invocation: AgentInvocation) -> dict[str, Any]:
     }
 
 
+def _is_the_task_s(error: BaseException) -> bool:
+    """Whether it is meant for the task that a callback runs in, rather than what the callback raised."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, GeneratorExit | KeyboardInterrupt)
+
+
 class _of:  # noqa: N801 - reads as a word of a `with`
     """What is wrong with a callback's answer is that callback's error."""
 
@@ -331,7 +341,7 @@ class _of:  # noqa: N801 - reads as a word of a `with`
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception):
+        if error is not None and not _is_the_task_s(error):
             raise Raised(self._where, error) from error
 
 

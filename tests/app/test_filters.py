@@ -422,3 +422,21 @@ def test_filters_work_on_a_real_loop_and_file(tmp_path: Any) -> None:
     rest = asyncio.run(main())
     assert isinstance(rest, Completed)
     assert rest.output == "YOU SAID HELLO"
+
+
+@pytest.mark.parametrize("error", [KeyError("boo"), SystemExit(3), asyncio.CancelledError(), BaseException("boo")])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_filter_is_named_whatever_it_raises_async_or_not(error: BaseException, is_async: bool) -> None:
+    def fails(text: str) -> str:
+        raise error
+
+    async def fails_async(text: str) -> str:
+        raise error
+
+    fails_async.__name__ = "fails"
+    agent = echo(input_filters=[fails_async if is_async else fails])
+    with sync.Runtime("memory://", agents=[agent]) as runtime:
+        rest = runtime.run(agent, "hello")
+    assert isinstance(rest, Failed)
+    assert rest.error.type == type(error).__name__
+    assert rest.error.message == f"input filter 'fails': {error if str(error) else 'it raised'}"
