@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,22 @@ def test_a_folder_a_device_and_an_unreadable_path_are_no_fragments(tmp_path: Pat
     for include in ("folder.yaml", "x/" * 3000 + "a.yaml"):
         (finding,) = compiled(tmp_path, courier=edited(COURIER, ("retry.yaml", include))).findings
         assert (finding.rule, finding.position.line) == ("Y16", 4)
+
+
+def test_what_lies_where_a_fragment_should_is_told(tmp_path: Path) -> None:
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    (tmp_path / "gone.yaml").symlink_to("nowhere.yaml")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for include, told in (
+        ("folder.yaml", "'folder.yaml' is a folder"),
+        ("loop.yaml", "'loop.yaml' is a link that leads round to itself"),
+        ("gone.yaml", "'gone.yaml' is a link to a file that is not there"),
+        ("pipe.yaml", "'pipe.yaml' is no regular file"),
+    ):
+        (finding,) = compiled(tmp_path, courier=edited(COURIER, ("retry.yaml", include))).findings
+        assert (finding.rule, finding.position.line) == ("Y16", 4)
+        assert finding.message.startswith(told)
 
 
 def test_includes_lead_so_deep_and_no_deeper(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path, PurePath, PureWindowsPath
 
@@ -102,7 +104,7 @@ class Library:
         """The fragment in one file of an `include` list; None, and a finding, where there is none."""
         path = Path(os.path.normpath(Path(file.at.file).parent / file.text))
         place = _resolved(path)
-        problem = _unusual(file.text) or _outside(place, root, trail[0].name) or _missing(file.text, place)
+        problem = _unusual(file.text) or _outside(place, root, trail[0].name) or _missing(file.text, path, place)
         if problem is None and place in trail:
             problem = _round(place, trail)
         elif problem is None and place in self._included and place not in seen:
@@ -169,10 +171,27 @@ def _outside(place: Path, root: Path, machine: str) -> str | None:
     return f"the file is outside of the folder of {machine}; move it there, or {machine} further up"
 
 
-def _missing(text: str, place: Path) -> str | None:
+def _missing(text: str, path: Path, place: Path) -> str | None:
+    """Why there is nothing to be read at `place`, where the links at `path` lead."""
     try:
-        if place.is_file():
-            return None
+        mode = place.stat().st_mode
+    except (OSError, ValueError) as error:
+        return _unreached(text, path, place, error)
+    if stat.S_ISREG(mode):
+        return None
+    what = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+    return f"{quoted(text)} is {what}; include a file with `fragment: NAME`"
+
+
+def _unreached(text: str, path: Path, place: Path, error: OSError | ValueError) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.ELOOP:
+        return f"{quoted(text)} is a link that leads round to itself; include the file that it is meant to lead to"
+    if number == errno.EACCES:
+        return f"{quoted(text)} is in a folder that may not be read; allow it"
+    if os.path.islink(path):
+        return f"{quoted(text)} is a link to a file that is not there; include one that is"
+    try:
         beside = [each.name for each in place.parent.iterdir() if each.suffix in SUFFIXES]
     except (OSError, ValueError):
         beside = []
