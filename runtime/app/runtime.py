@@ -25,6 +25,7 @@ from pawl.runtime.records.errors import InvalidArguments, RuntimeClosed
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.rests import Rest, T
+from pawl.runtime.store.port import LARGEST
 
 
 class Runtime(Life):
@@ -150,8 +151,8 @@ class Runtime(Life):
         Raises InvalidArguments, StoreError.
         """
         host = self._open()
-        if type(limit) is not int or limit < 0:
-            raise InvalidArguments(f"limit={limit!r:.40} must be a whole number, 0 or more")
+        if type(limit) is not int or not 0 <= limit <= LARGEST:
+            raise InvalidArguments(f"limit={limit!r:.40} must be a whole number, 0 or more, and less than 2**63")
         rows = await host.read(lambda tx: list(tx.executions.list(agent_id, open_only, after, limit)))
         return [record for record, _ in rows]
 

@@ -15,7 +15,7 @@ from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.events import Event, EventKind, durable_events
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind, JournalRecord
-from pawl.runtime.store.port import Operation, Transaction
+from pawl.runtime.store.port import LARGEST, Operation, Transaction
 
 PAGE = 200
 """Journal records that are read at once."""
@@ -46,7 +46,7 @@ def cursor_of(execution_id: str, after: object) -> int:
     """
     if after is None:
         return 0
-    if type(after) is int and after >= 0:
+    if type(after) is int and 0 <= after <= LARGEST:
         return after
     if isinstance(after, str) and _DIGITS.fullmatch(after):
         return int(after)

@@ -8,7 +8,7 @@ have no effect but through the transaction, and never call application code.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import attrs
 
@@ -21,6 +21,9 @@ from pawl.runtime.store.answers import Answer
 from pawl.runtime.store.upkeep import Upkeep
 
 T = TypeVar("T")
+
+LARGEST: Final = 2**63 - 1
+"""The largest number that every store takes for a position or a limit."""
 
 
 class Contents(Protocol):

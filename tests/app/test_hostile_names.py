@@ -53,7 +53,7 @@ def test_what_cannot_be_an_agent_s_id_is_refused_and_not_replaced(call: str, nam
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("limit", [-1, 1.5, "x", None, True])
+@pytest.mark.parametrize("limit", [-1, 1.5, "x", None, True, 2**63, 10**30])
 def test_a_limit_is_a_whole_number(limit: Any) -> None:
     async def run() -> None:
         async with Runtime("memory://", [AGENT]) as runtime:

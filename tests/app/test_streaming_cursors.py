@@ -394,7 +394,7 @@ def test_two_runtimes_on_one_file_give_the_same_events(tmp_path: Path) -> None:
 # wrong cursors ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("after", [-1, 1.0, "", "-5", " 5", "five", "\u0665", "9" * 5000, b"5", True])
+@pytest.mark.parametrize("after", [-1, 1.0, "", "-5", " 5", "five", "\u0665", "9" * 5000, b"5", True, 2**63, 10**30])
 def test_what_is_no_cursor_is_refused_at_once(after: Any) -> None:
     with World(ADDER) as world:
         process = world.open()

@@ -104,6 +104,18 @@ def test_the_store_may_come_from_the_environment(shell: Shell, monkeypatch: pyte
     assert "--db a.db" in shell("show", name, "--db", "a.db").out
 
 
+@pytest.mark.parametrize("number", [2**63, 2**63 + 1, 10**30])
+def test_a_number_that_no_store_takes_is_refused_in_a_line(shell: Shell, number: int) -> None:
+    name, _ = shell.started()
+
+    tail, ls = shell("tail", name, "--after", str(number)), shell("ls", "--limit", str(number))
+
+    assert (tail.code, tail.out, ls.code, ls.out) == (2, "", 2, "")
+    assert f"after={number} is no cursor of execution {name}" in tail.err
+    assert f"--limit {number} is more than any store holds" in ls.err
+    assert "Traceback" not in tail.err + ls.err
+
+
 # ids ---------------------------------------------------------------------------------------------------------
 
 

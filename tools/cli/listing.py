@@ -11,8 +11,8 @@ import attrs
 from pawl.runtime.execution.output import ended
 from pawl.runtime.records.evolution import refusal
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
-from pawl.runtime.store.port import Store, Transaction
-from pawl.tools.cli.output import as_json, err, out
+from pawl.runtime.store.port import LARGEST, Store, Transaction
+from pawl.tools.cli.output import Misuse, as_json, err, out
 from pawl.tools.cli.record import holder, state
 from pawl.tools.cli.stores import opened
 from pawl.tools.cli.timing import short
@@ -37,6 +37,8 @@ class _Line:
 
 def ls(db: str, agent: str | None, open_only: bool, limit: int, json: bool) -> None:
     """Print the last `limit` executions."""
+    if limit > LARGEST:
+        raise Misuse(f"--limit {limit!s:.40} is more than any store holds; leave out some digits")
     with opened(db) as store:
         found, left_out = _last(store, agent, open_only, limit)
     if json:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from pawl.runtime.execution.pages import page
+from pawl.runtime.execution.pages import cursor_of, page
 from pawl.runtime.records.events import Event
 from pawl.runtime.store.port import Store
 from pawl.tools.cli import finding
@@ -39,8 +39,9 @@ def tail(given: str, after: int, follow: bool, db: str, as_json: bool) -> None:
 def events(store: Store, execution_id: str, after: int, follow: bool) -> Iterator[Event]:
     """What is on record, then what comes on record; ends with the run, or at once where it is not to `follow`.
 
-    Raises ExecutionNotFound; InvalidArguments for a cursor of elsewhere.
+    Raises ExecutionNotFound; InvalidArguments for what is no cursor, or one of elsewhere.
     """
+    after = cursor_of(execution_id, after)
     asked: object = None
     wait = _LOOK
     while True:
