@@ -13,6 +13,7 @@ from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.simulation.acting import Actor, StepFailed
 from pawl.runtime.simulation.expecting import Sight, admission
 from pawl.runtime.simulation.playing import Player
+from pawl.runtime.simulation.process import CallLost
 from pawl.runtime.simulation.scenario import Expected
 from pawl.runtime.simulation.stage import Run, Stage
 from pawl.runtime.simulation.steps import (
@@ -61,6 +62,14 @@ class Lenient(Actor):
     def __init__(self, stage: Stage) -> None:
         super().__init__(stage)
         self.told: dict[int, Told] = {}
+
+    def act(self, step: Step, *, repeated: bool = False) -> None:
+        """The same; what is repeated to a process that stays gone is repeated to nobody."""
+        try:
+            super().act(step, repeated=repeated)
+        except StepFailed as failed:
+            if not (repeated and isinstance(failed.__context__, CallLost)):
+                raise
 
     def _raised(self, step: Step, error: Exception, run: Run | None, *, fresh: bool, repeated: bool) -> None:
         try:
