@@ -14,6 +14,7 @@ from pawl.runtime.agent.result_filters import ResultQuery, Withheld, passed
 from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.loop.log import about, place_of
 from pawl.runtime.loop.log import raised as tell_raised
+from pawl.runtime.loop.pool import JobSkipped
 from pawl.runtime.records.errors import ToolError
 
 _log = logging.getLogger("pawl.execution")
@@ -89,6 +90,8 @@ class Filtering:
 
     def over(self, callback: Callback, answer: object, error: BaseException | None, late: bool) -> None:
         """A filter has physically ended."""
+        if isinstance(error, JobSkipped) and late:
+            return self._failed(f"no thread was free for the {callback.where} within {self._timeout:g} s")
         if error is not None and late:
             return self._failed(f"the {callback.where} took over {self._timeout:g} s")
         if error is not None:

@@ -254,7 +254,7 @@ class Keeper:
             case Announce(position, journal):
                 self._audience.announce(live, position, journal)
             case ArmTimer():
-                self._timers.arm(live.session, effect, self._poster(live))
+                self._timers.arm(live.session, effect, self._due(live, effect.event))
             case CallModel():
                 provider = partial(self._provider, invocation.agent)
                 streaming = self.streams.wants_tokens(live.execution_id)
@@ -339,6 +339,13 @@ class Keeper:
         """The sink of this one incarnation, kept while it is installed."""
         kept = self._posters.get(live.session)
         return kept or Poster(live.execution_id, live.session, self.environment.now, self.inbox.post)
+
+    def _due(self, live: Live, event: str) -> Post:
+        """Who hears of a timer: the session; of one for its callbacks, through what knows whether they have begun."""
+        post = self._poster(live)
+        if event != "preparation_expired":
+            return post
+        return lambda *_: self._preparation.late(live.invocation, post)
 
     def _submit(self, live: Live, command: Command) -> None:
         post, child = self._poster(live), self._child_of(command)

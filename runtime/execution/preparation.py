@@ -41,12 +41,21 @@ Said = tuple[str, object]
 """An event, and its payload."""
 
 
+@attrs.frozen
+class _Work:
+    """Work that runs: its task, and the event of its failure."""
+
+    job: Cancellable
+    failed: str
+
+
 class Preparation:
     """Runs callbacks for the sessions of one runtime. Knows no states."""
 
     def __init__(self, environment: Environment, store: Store, deps: object) -> None:
         self._environment, self._store, self._deps = environment, store, deps
-        self._running: dict[str, Cancellable] = {}
+        self._running: dict[str, _Work] = {}
+        self._queued: dict[object, str] = {}
 
     def __len__(self) -> int:
         return len(self._running)
@@ -65,7 +74,21 @@ class Preparation:
         """Abandon it: its result is dropped, whether or not it listens."""
         running = self._running.pop(work, None)
         if running is not None:
-            running.cancel()
+            running.job.cancel()
+
+    def late(self, invocation: AgentInvocation, post: Post) -> None:
+        """It has had its time: `preparation_expired`, or its failure where a callback waits for a thread until now."""
+        work = invocation.preparing
+        running = self._running.get(work) if work is not None else None
+        where = self._queued.get(running.job) if running is not None else None
+        if work is None or running is None or where is None:
+            return post("preparation_expired", None, None, None)
+        self.stop(work)
+        said = (
+            f"no thread was free for the {where} of {invocation.agent.name} when its "
+            f"{invocation.agent.preparation_timeout:g} s were over (preparation_timeout): blocking code holds them all"
+        )
+        return post(running.failed, WorkFailed(ErrorInfo("PreparationTimeout", said), work), None, None)
 
     def _start(self, name: str, work: Coroutine[Any, Any, Said], failed: str, post: Post) -> None:
         def ended(said: Said | None, error: BaseException | None) -> None:
@@ -77,7 +100,7 @@ class Preparation:
                 post(failed, WorkFailed(failure(error), name), None, None)
 
         try:
-            self._running[name] = self._environment.spawn(work, ended)
+            self._running[name] = _Work(self._environment.spawn(work, ended), failed)
         except BaseException:
             work.close()
             raise
@@ -107,12 +130,23 @@ class Preparation:
             if not future.done():
                 future.set_result((value, error))
 
-        job = self._environment.read(body, arrived) if reads else self._environment.offload(body, arrived)
+        task = asyncio.current_task()
+
+        def begun() -> T:
+            self._queued.pop(task, None)
+            return body()
+
+        job: Cancellable | None = None
+        self._queued[task] = where
         try:
+            job = self._environment.read(begun, arrived) if reads else self._environment.offload(begun, arrived)
             value, error = await future
         except asyncio.CancelledError:
-            job.cancel()
+            if job is not None:
+                job.cancel()
             raise
+        finally:
+            self._queued.pop(task, None)
         if error is not None:
             raise Raised(where, error) from error
         return value  # type: ignore[no-any-return]

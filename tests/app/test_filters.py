@@ -246,6 +246,36 @@ def test_a_blocking_filter_that_hangs_holds_neither_the_run_nor_the_next_one() -
         gate.set()
 
 
+@pytest.mark.parametrize("stage", ["input", "output"])
+def test_a_filter_that_no_thread_was_free_for_is_not_said_to_be_slow(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    agent = echo(preparation_timeout=7, **{f"{stage}_filters": [asked.append]})
+    with World(agent) as world:
+        process = world.open()
+        queued: list[Any] = []
+        monkeypatch.setattr(process.environment, "offload", lambda body, done: Queued(queued))
+        rest = process.do(process.runtime.run(agent, "hello"))
+        assert isinstance(rest, Failed)
+        assert rest.error.type == "PreparationTimeout"
+        assert f"no thread was free for the {stage} filter 'append' of " in rest.error.message
+        assert "7 s" in rest.error.message
+        assert queued == ["cancelled"]
+        assert not asked
+
+
+class Queued:
+    """A body that waits for a thread."""
+
+    def __init__(self, told: list[Any]) -> None:
+        self._told = told
+
+    def cancel(self) -> bool:
+        self._told.append("cancelled")
+        return True
+
+
 def held(stage: str) -> tuple[Agent, list[asyncio.Future[None]]]:
     """An agent whose filter waits until somebody resolves its future."""
     waiting: list[asyncio.Future[None]] = []

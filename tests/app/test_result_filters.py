@@ -26,6 +26,7 @@ from pawl import (
     scripted,
     tool,
 )
+from pawl.runtime.loop.pool import JobSkipped
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import Process
 from pawl.runtime.simulation.world import World
@@ -459,3 +460,21 @@ def test_what_a_filter_returns_cannot_hold_up_the_run_by_code_of_its_own(made: A
         assert isinstance(end, Completed)
         assert told(world)[0].endswith(says)
         silent(world, process)
+
+
+def test_a_filter_that_no_thread_was_free_for_is_not_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = agent(shout, body=read_async, preparation_timeout=7)
+    with World(one) as world:
+        process = world.open()
+
+        class Queued:
+            def __init__(self, _: Any, done: Any) -> None:
+                self._done = done
+
+            def cancel(self) -> None:
+                process.environment.soon(lambda: self._done(None, JobSkipped()))
+
+        monkeypatch.setattr(process.environment, "offload", Queued)
+        assert isinstance(process.do(process.runtime.run(one, "go")), Completed)
+        says = "error: no thread was free for the tool result filter 'shout' within 7 s; the result is withheld"
+        assert told(world) == [says]
