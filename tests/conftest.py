@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import hypothesis
 import pytest
 
@@ -10,7 +12,8 @@ _PARTS = ("answers", "barriers", "base", "codec", "durable", "executions", "proc
 for _module in ("conformance", "samples", *(f"conformance_{part}" for part in _PARTS)):
     pytest.register_assert_rewrite(f"pawl.runtime.simulation.{_module}")
 
-hypothesis.settings.register_profile("pawl", deadline=None)  # a busy machine is no failure
+# A busy machine is no failure, and a change is judged by the same examples each time; `make simulate` draws new ones.
+hypothesis.settings.register_profile("pawl", deadline=None, derandomize="SIM_RUNS" not in os.environ)
 hypothesis.settings.load_profile("pawl")
 
 
