@@ -46,6 +46,7 @@ class Worker:
         self.begin()
 
     def begin(self) -> None:
+        """Start it; it may be lost by itself, and is then begun again like one that was killed."""
         command = [sys.executable, str(WORKER), str(self.folder / "runs.db"), str(self.folder), str(AGENTS)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, env=SAME_CODE)
 
@@ -67,6 +68,13 @@ class Worker:
         self.process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         self.process.send_signal(signal.SIGCONT)
+
+    def finish(self) -> None:
+        """Let it end what is left; once more where it was lost in the last instant."""
+        self.process.communicate(timeout=120)
+        if self.process.returncode == -signal.SIGKILL:
+            self.begin()
+            self.process.communicate(timeout=120)
 
     def kill(self) -> None:
         self.process.kill()
@@ -91,7 +99,7 @@ def torture(folder: Path, chance: random.Random) -> int:
                 kills += 1
         (folder / "enough").touch()
         for worker in workers:
-            worker.process.communicate(timeout=120)
+            worker.finish()
         assert [worker.process.returncode for worker in workers] == [0] * PROCESSES, wrong(folder)
     finally:
         for worker in workers:
@@ -131,13 +139,14 @@ def check_effects(folder: Path, completed: set[str]) -> None:
     assert set(attempts.values()) == {1}
     keys = {(execution, call): key for _, execution, call, _, key in lines}
     assert all(keys[execution, call] == key for _, execution, call, _, key in lines)
-    assert not [entry for entry, times in entries.items() if times > 1 and entry[0] in ("mail", "pay")]
+    assert not [entry for entry, times in entries.items() if times > 1 and entry[0] == "mail"]
     mails = Counter(execution for name, execution, _ in entries if name == "mail")
     assert {execution for execution in completed if mails[execution] != 2} == set()
-    for name, place in (("refund", "ledger"), ("pay", "paid")):
-        done = [keys[entry[1:]] for entry in entries if entry[0] == name and entry[1] in completed]
-        missing = [key for key in done if not (folder / place / key).exists()]
-        assert (len(done), missing) == (len(completed), [])
+    refunds = {execution: keys[execution, call] for name, execution, call in entries if name == "refund"}
+    assert {run for run in completed if run not in refunds or not (folder / "ledger" / refunds[run]).exists()} == set()
+    # A payment happens when its file is there: a probe may find one whose process died before it could say anything.
+    paid = Counter(path.read_text() for path in (folder / "paid").iterdir() if not path.suffix)
+    assert {execution for execution in completed if paid[execution] != 1} == set()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
 import sys
 import time
 import traceback
@@ -36,6 +37,7 @@ from pawl import (
     Suspended,
     ToolContext,
     UnknownSubject,
+    Unresolved,
     UsageLimits,
     call,
     calls,
@@ -50,6 +52,9 @@ FASTER = (AgentBusy, NotSuspended, StaleRequest, StaleRevision, Superseded, Unkn
 
 MOMENT = 0.02
 """Seconds that a body takes, so that it can be killed in it."""
+
+LOST = 0.005
+"""How often a process is lost at the very edge of an effect, where a kill from outside hardly ever hits."""
 
 CANCELLED_EVERY = 7
 """Every so many runs one is cancelled."""
@@ -78,11 +83,19 @@ def note(context: ToolContext, name: str) -> None:
     append("entries", f"{name} {context.execution_id} {context.tool_call_id} {context.attempt} {key}")
 
 
-def happened(execution_id: str, tool_call_id: str) -> bool:
-    """Whether a body was entered for that call, as only the world outside knows."""
+def edge() -> None:
+    """Perhaps the process is lost here, while it is a torture."""
+    if random.random() < LOST and not (outside / "enough").exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def happened(execution_id: str, lost: Unresolved) -> bool:
+    """Whether a call had its effect, as only the world outside knows; what may be repeated had none that matters."""
+    if lost.tool == "pay":
+        return (outside / "paid" / str(lost.idempotency_key)).exists()
     path = outside / "entries"
     lines = path.read_text().splitlines() if path.exists() else []
-    return any(line.split()[1:3] == [execution_id, tool_call_id] for line in lines)
+    return lost.tool == "mail" and any(line.split()[1:3] == [execution_id, lost.subject] for line in lines)
 
 
 @tool(recovery="replay", rate="100/s")
@@ -98,16 +111,32 @@ def refund(ctx: ToolContext) -> str:
     """Approved, and safe to repeat under its key: the ledger has one line a key."""
     note(ctx, "refund")
     time.sleep(MOMENT)
+    edge()
     (outside / "ledger" / ctx.idempotency_key).touch()
+    edge()
     return "refunded"
 
 
 @tool(max_concurrent=2)
 def mail(ctx: ToolContext) -> str:
     """Asked about when its outcome is lost, and two at a time."""
+    edge()
     note(ctx, "mail")
+    edge()
     time.sleep(MOMENT)
     return "sent"
+
+
+def happen(path: Path, execution_id: str) -> None:
+    """Make a file that says for which run it is, whole or not at all: a kill leaves no effect without its run."""
+    unseen = path.with_name(f"{path.name}.{os.getpid()}")
+    unseen.write_text(execution_id)
+    try:
+        os.link(unseen, path)
+    except FileExistsError:
+        append("wrong", f"{execution_id}: paid again under {path.name}")
+    edge()
+    unseen.unlink()
 
 
 def ledger_says(key: str) -> object:
@@ -120,8 +149,9 @@ def ledger_says(key: str) -> object:
 @tool(recovery="probe", probe=ledger_says)
 async def pay(ctx: ToolContext) -> str:
     """On the loop, and it can be found out whether it was done."""
-    (outside / "paid" / ctx.idempotency_key).open("x").close()
     note(ctx, "pay")
+    edge()
+    happen(outside / "paid" / ctx.idempotency_key, ctx.execution_id)
     await asyncio.sleep(MOMENT)
     return "paid"
 
@@ -169,7 +199,7 @@ def worker(name: str) -> Agent:
         output_type=Report,
         output_filters=[in_capitals],
         tool_result_filters=[without_secrets],
-        retries=Retries(attempts=5, first=0.01),
+        retries=Retries(attempts=12, first=0.01, longest=0.05),
         limits=UsageLimits(tool_calls=5),
         run_timeout=600,
         approval_timeout=600,
@@ -195,10 +225,10 @@ async def see_through(runtime: Runtime, execution: Execution) -> None:
             case Suspended(request=request):
                 await runtime.decide(request.id, approve=True)
             case NeedsResolution(unresolved=unresolved, revision=revision):
-                lost = unresolved[0].subject
-                did = happened(execution.id, lost) and unresolved[0].tool != "refund"  # a refund may be repeated
+                lost = unresolved[0]
+                did = happened(execution.id, lost)
                 outcome, result = ("succeeded", "found out") if did else ("not_performed", None)
-                await runtime.resolve(execution.id, lost, outcome, result=result, revision=revision)  # type: ignore[arg-type]
+                await runtime.resolve(execution.id, lost.subject, outcome, result=result, revision=revision)  # type: ignore[arg-type]
             case Completed(value=value):
                 if value != Report("DONE", 5):
                     append("wrong", f"{execution.id}: it came to {value!r}")
