@@ -7,7 +7,7 @@ a tool call, so that a process without the code of its tool knows what not to sh
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from pawl.runtime.records.canonical import canonical
@@ -48,15 +48,20 @@ def hidden(value: dict[str, Any], places: Sequence[str]) -> dict[str, Any]:
 def _without(value: Any, places: Sequence[tuple[str, ...]]) -> Any:
     if any(not place for place in places):
         return REDACTED
+    within = _within(places)
     if isinstance(value, dict):
-        return {name: _without(item, inside) if (inside := _in(places, name)) else item for name, item in value.items()}
+        return {name: _without(item, within[name]) if name in within else item for name, item in value.items()}
     if isinstance(value, list):
-        return [_without(item, inside) if (inside := _in(places, str(at))) else item for at, item in enumerate(value)]
+        return [_without(item, within[str(at)]) if str(at) in within else item for at, item in enumerate(value)]
     return value
 
 
-def _in(places: Sequence[tuple[str, ...]], part: str) -> list[tuple[str, ...]]:
-    return [place[1:] for place in places if place[0] == part]
+def _within(places: Iterable[tuple[str, ...]]) -> dict[str, list[tuple[str, ...]]]:
+    """The places inside of each part. Asked once a level: a model may have named as many as it likes."""
+    within: dict[str, list[tuple[str, ...]]] = {}
+    for place in places:
+        within.setdefault(place[0], []).append(place[1:])
+    return within
 
 
 def hidden_text(arguments: str, places: Sequence[str]) -> str:
@@ -94,15 +99,17 @@ def _put_back(edit: Any, real: Any, places: Sequence[tuple[str, ...]], path: str
         if _kept(edit) or not deep:
             return real if _kept(edit) else edit
         places = [(str(part),) for part in _parts(real)]
+    within = _within(places)
     if isinstance(edit, dict):
         before = real if isinstance(real, dict) else {}
-        made = {name: _member(edit[name], before, places, path, name, deep) for name in edit}
-        left_out = [name for name in before if name not in edit and ((name,) in places) and (not deep or not path)]
+        made = {name: _member(edit[name], before, within, path, name, deep) for name in edit}
+        whole = {name for name, inside in within.items() if () in inside} if not deep or not path else ()
+        left_out = [name for name in before if name not in edit and name in whole]
         return made | {name: before[name] for name in left_out}
     if isinstance(edit, list):
         items = real if isinstance(real, list) else []
         if len(edit) == len(items):
-            return [_member(item, items, places, path, at, deep) for at, item in enumerate(edit)]
+            return [_member(item, items, within, path, at, deep) for at, item in enumerate(edit)]
         if any(_mentions(item) for item in edit):
             raise Unrestorable(
                 f"{path}: the list had {len(items)} items and has {len(edit)}, so that it is not known which redacted "
@@ -111,9 +118,11 @@ def _put_back(edit: Any, real: Any, places: Sequence[tuple[str, ...]], path: str
     return edit
 
 
-def _member(edit: Any, before: Any, places: Sequence[tuple[str, ...]], path: str, part: str | int, deep: bool) -> Any:
-    inside = _in(places, str(part))
-    if not inside:
+def _member(
+    edit: Any, before: Any, within: Mapping[str, Sequence[tuple[str, ...]]], path: str, part: str | int, deep: bool
+) -> Any:
+    inside = within.get(str(part))
+    if inside is None:
         return edit
     known = part in before if isinstance(before, dict) else True
     here = f"{path}[{part}]" if isinstance(part, int) else f"{path}.{part}".lstrip(".")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import is_linear
 from pawl.runtime.records.redaction import (
     ALL,
     REDACTED,
@@ -108,6 +110,18 @@ def test_names_with_slashes_and_tildes_are_places_too() -> None:
     assert parts_of(place) == ("a/b", "~1")
     assert hidden(value, (place,)) == {"a/b": {"~1": REDACTED}, "a": {"b": 2}}
     assert picked(value, (place, "/a/c", "/a/b/c")) == [1, None, None]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda n: lambda: hidden({"a": ["x"] * n}, [f"/a/{at}" for at in range(n)]),
+        lambda n: lambda: hidden({str(at): "x" for at in range(n)}, [f"/{at}" for at in range(n)]),
+        lambda n: lambda: restored({"a": [REDACTED] * n}, {"a": ["x"] * n}, [f"/a/{at}" for at in range(n)]),
+    ],
+)
+def test_many_places_take_time_in_proportion(work: Callable[[int], Callable[[], object]]) -> None:
+    assert is_linear(work)
 
 
 def test_outlines_differ_in_names_and_lengths_only() -> None:
