@@ -9,6 +9,7 @@ from typing import Any, Generic
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.hooks import Hook
 from pawl.runtime.agent.settings import check_timeout
+from pawl.runtime.app.answers import Answers
 from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.app.execution import Execution
 from pawl.runtime.execution.admitting import RunRequest
@@ -25,8 +26,8 @@ from pawl.runtime.store.port import Operation, Transaction
 class AgentHandle(Generic[T_co]):
     """One logical agent: a conversation with a memory. Start one run at a time."""
 
-    def __init__(self, host: Host, agent: Agent[T_co], agent_id: str) -> None:
-        self._host, self.agent, self.id = host, agent, agent_id
+    def __init__(self, host: Host, answers: Answers, agent: Agent[T_co], agent_id: str) -> None:
+        self._host, self._answers, self.agent, self.id = host, answers, agent, agent_id
 
     async def start(
         self,
@@ -66,7 +67,7 @@ class AgentHandle(Generic[T_co]):
         except UnicodeEncodeError as error:
             raise InvalidArguments(f"the input is not Unicode text: {error}") from None
         asked = RunRequest(agent=self.agent, agent_id=self.id, text=text, start_id=id, context=context, timeout=seconds)
-        return Execution(self._host, await self._host.start(asked, follow))
+        return Execution(self._host, self._answers, await self._host.start(asked, follow))
 
     async def run(
         self,
@@ -120,14 +121,14 @@ class AgentHandle(Generic[T_co]):
 
         Raises AgentBusy while a run is open, AgentNotFound, StoreUnavailable, OutcomeUnknown.
         """
-        await self._host.ask(_reset(self.id))
+        await self._host.store.commit(_reset(self.id))
 
     async def close(self) -> None:
         """Take no new runs, in any process. A run that is open goes on to its end.
 
         Raises AgentNotFound, StoreUnavailable, OutcomeUnknown.
         """
-        await self._host.ask(_close(self.id))
+        await self._host.store.commit(_close(self.id))
 
     def __repr__(self) -> str:
         return f"<agent {self.id}, a {self.agent.name}>"
@@ -136,8 +137,8 @@ class AgentHandle(Generic[T_co]):
 class Identities:
     """The logical agents that a runtime has handles of."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, host: Host, answers: Answers) -> None:
+        self._host, self._answers = host, answers
         self._handles: dict[str, AgentHandle[Any]] = {}
 
     def get(self, agent_id: str) -> AgentHandle[Any] | None:
@@ -147,7 +148,7 @@ class Identities:
     async def create(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
         """Raises AgentExists."""
         _check_id("an agent's id", agent_id)
-        await self._host.ask(_create(self._root(agent, agent_id), or_load=False), once=True)
+        await self._host.store.commit(_create(self._root(agent, agent_id), or_load=False), once=True)
         return self._keep(agent, agent_id)
 
     async def load(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
@@ -155,7 +156,7 @@ class Identities:
         handle = self._same(agent, agent_id)
         if handle is not None:
             return handle
-        root = await self._host.read(lambda tx: tx.agents.get(agent_id))
+        root = await self._host.store.read(lambda tx: tx.agents.get(agent_id))
         if root is None:
             raise AgentNotFound(f"there is no agent {agent_id!r}; `create` or `open` it")
         _check(root, agent)
@@ -166,12 +167,12 @@ class Identities:
         handle = self._same(agent, agent_id)
         if handle is not None:
             return handle
-        _check(await self._host.ask(_create(self._root(agent, agent_id), or_load=True)), agent)
+        _check(await self._host.store.commit(_create(self._root(agent, agent_id), or_load=True)), agent)
         return self._keep(agent, agent_id)
 
     async def purge(self, agent_id: str) -> None:
         """Raises AgentBusy, AgentNotFound."""
-        await self._host.ask(_purge(agent_id), once=True)
+        await self._host.store.commit(_purge(agent_id), once=True)
         self._handles.pop(agent_id, None)
         self._host.hooks.forget(agent_id)
 
@@ -186,7 +187,7 @@ class Identities:
         return handle
 
     def _keep(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
-        return self._handles.setdefault(agent_id, AgentHandle(self._host, agent, agent_id))
+        return self._handles.setdefault(agent_id, AgentHandle(self._host, self._answers, agent, agent_id))
 
 
 _LONGEST = 200

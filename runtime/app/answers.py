@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import attrs
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.payloads import Decided, Recovered
 from pawl.runtime.agent.redaction import fit_of
-from pawl.runtime.app.execution import next_rest
+from pawl.runtime.app.rests import next_rest
 from pawl.runtime.app.words import Turns, check_text
 from pawl.runtime.barriers import hostless
 from pawl.runtime.barriers.clocks import check_not_expired
@@ -59,12 +60,12 @@ class Answers:
 
     async def decide(
         self, request_id: str, *, approve: bool | None, message: str, items: Items | None, of: str | None = None
-    ) -> Rest:
+    ) -> Rest[Any]:
         """Commit what is new, go on with the run where its code is here, and give its next rest.
 
         `of`: the execution that the request has to be of.
         """
-        found = await self._host.read(_request(request_id))
+        found = await self._host.store.read(_request(request_id))
         execution_id = found.record.execution_id
         if of is not None and of != execution_id:
             raise InvalidArguments(
@@ -80,10 +81,10 @@ class Answers:
 
     async def _decide(
         self, request_id: str, execution_id: str, said: Callable[[_Found], tuple[Decision, ...]]
-    ) -> asyncio.Future[Rest] | None:
+    ) -> asyncio.Future[Rest[Any]] | None:
         """One try, on what is on record now: a future of the rest that it leads to, None when nothing was new here."""
         while True:
-            found = await self._host.read(_request(request_id))
+            found = await self._host.store.read(_request(request_id))
             decisions = said(found)
             if not to_commit(found.record, request_id, decisions, found.receipts, found.rows):
                 return None
@@ -95,11 +96,11 @@ class Answers:
 
     async def _commit(
         self, record: ExecutionRecord, request_id: str, decisions: Sequence[Decision]
-    ) -> asyncio.Future[Rest] | None:
+    ) -> asyncio.Future[Rest[Any]] | None:
         """Through a session where the agent's code is here; else in one transaction, and somebody else goes on."""
         agent = self._host.definition(record, "approval")
         if agent is None:
-            await self._host.ask(self._hostless(record.execution_id, request_id, decisions, None))
+            await self._host.store.commit(self._hostless(record.execution_id, request_id, decisions, None))
             return None
         _validate(agent, record, decisions)
         return await self._bring(record, agent, request_id, decisions)
@@ -108,16 +109,16 @@ class Answers:
         self, request_id: str, *, approve: bool | None, message: str, items: Items | None
     ) -> Sequence[Receipt]:
         """Commit what is new and nothing else."""
-        found = await self._host.read(_request(request_id))
+        found = await self._host.store.read(_request(request_id))
         decisions = _decisions(found, request_id, approve, message, items)
         agent = self._host.definition(found.record, "approval")
         if agent is not None:
             _validate(agent, found.record, decisions)
         operation = self._hostless(found.record.execution_id, request_id, decisions, agent)
-        return await self._host.patiently(lambda: self._host.ask(operation))
+        return await self._host.patiently(lambda: self._host.store.commit(operation))
 
     def _hostless(
-        self, execution_id: str, request_id: str, decisions: Sequence[Decision], agent: Agent | None
+        self, execution_id: str, request_id: str, decisions: Sequence[Decision], agent: Agent[Any] | None
     ) -> Operation[tuple[Receipt, ...]]:
         host = self._host
         return hostless.decide(
@@ -132,8 +133,8 @@ class Answers:
         )
 
     async def _bring(
-        self, record: ExecutionRecord, agent: Agent, request_id: str, decisions: Sequence[Decision]
-    ) -> asyncio.Future[Rest]:
+        self, record: ExecutionRecord, agent: Agent[Any], request_id: str, decisions: Sequence[Decision]
+    ) -> asyncio.Future[Rest[Any]]:
         def payload(found: Recovered) -> Decided:
             # It may have moved on between being read and being claimed; then what is on record decides, once more.
             now = found.record
@@ -154,7 +155,7 @@ class Answers:
     async def cancel(self, execution_id: str) -> None:
         """Write the intent, then tell whoever runs it: this process now, another at its next look."""
         host = self._host
-        record = await host.ask(hostless.stop_intent(execution_id, host.environment.now()))
+        record = await host.store.commit(hostless.stop_intent(execution_id, host.environment.now()))
         if ended(record):
             return
         for _ in range(_LOOKS):
@@ -213,7 +214,7 @@ def _decision(name: str, said: bool | Decision, message: str) -> Decision:
     return attrs.evolve(said, tool_call_id=name)
 
 
-def _validate(agent: Agent, record: ExecutionRecord, decisions: Sequence[Decision]) -> None:
+def _validate(agent: Agent[Any], record: ExecutionRecord, decisions: Sequence[Decision]) -> None:
     """Edited arguments have to fit the tool before anything is committed. Raises InvalidArguments."""
     tools = {item.tool_call_id: item.tool for item in record.request.items} if record.request is not None else {}
     for decision in decisions:

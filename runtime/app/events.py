@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 import attrs
 
 from pawl.runtime.execution.host import Host
+from pawl.runtime.execution.looks import SHORTEST, Looks
 from pawl.runtime.execution.pages import Page, page
 from pawl.runtime.execution.streams import BUFFER, ENDINGS, Buffer, Sync
 from pawl.runtime.records.errors import InvalidArguments, StoreUnavailable
@@ -20,11 +21,8 @@ from pawl.runtime.records.rests import Rest, T_co
 if TYPE_CHECKING:
     from pawl.runtime.app.execution import Execution
 
-_LOOK = 0.05
-_LOOK_LONGEST = 1.0
-"""Seconds between two looks at a run of another process; each is half as long again as the one before."""
-
 _TRIES = 6
+"""How often a page is read while the store cannot be."""
 
 _RESTS = ENDINGS | {EventKind.APPROVAL_REQUIRED}
 """Whoever is told of one of these may count on the agent having been let go."""
@@ -78,7 +76,7 @@ class EventStream(Generic[T_co]):
         self._told: int | None = None
         self._missed = 0
         self._over, self._reading = False, False
-        self._wait = _LOOK
+        self._looks = Looks()
 
     @property
     def execution(self) -> Execution[T_co]:
@@ -193,7 +191,7 @@ class EventStream(Generic[T_co]):
             case None if self._buffer.error is not None:
                 raise self._buffer.error
             case None:
-                self._host.check_open(self.execution.id)
+                self._host.reloading.check_open(self.execution.id)
                 if self._host.keeper.live(self.execution.id) is not None:
                     await self._woken(None)
                 else:
@@ -238,10 +236,9 @@ class EventStream(Generic[T_co]):
             elif found.rest is not None:
                 self._rested(found.rest)
         if self._ready or self._over or found.full:
-            self._wait = _LOOK
+            self._looks.found()
             return None
-        wait, self._wait = self._wait, min(_LOOK_LONGEST, self._wait * 1.5)
-        return await self._woken(wait)
+        return await self._woken(self._looks.next())
 
     def _held(self, found: Page) -> bool:
         """Whether this process is just about to let the agent go: whoever is told of a rest may count on that."""
@@ -252,11 +249,11 @@ class EventStream(Generic[T_co]):
         """A page behind the place; a store that cannot be read just now is asked again for a while."""
         for attempt in range(_TRIES):
             try:
-                return await self._host.read(page(self.execution.id, self._place, upto=upto))
+                return await self._host.store.read(page(self.execution.id, self._place, upto=upto))
             except StoreUnavailable:
                 if attempt == _TRIES - 1 or self._over:
                     raise
-                await self._host.pause(_LOOK * 2**attempt)
+                await self._host.pause(SHORTEST * 2**attempt)
         raise AssertionError("unreachable")
 
     def _rested(self, rest: Event) -> None:

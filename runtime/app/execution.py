@@ -6,18 +6,17 @@ import asyncio
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Generic
 
+from pawl.runtime.app.answers import Answers
 from pawl.runtime.app.events import EventStream, Wanted
+from pawl.runtime.app.rests import next_rest
 from pawl.runtime.execution.host import Host
-from pawl.runtime.execution.output import current_rest
+from pawl.runtime.execution.looks import LONGEST
 from pawl.runtime.execution.pages import cursor_of, history
 from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.approvals import ApprovalRequest, Decision
 from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.events import Event
 from pawl.runtime.records.rests import NeedsResolution, Outcome, Rest, Suspended, T_co
-
-_LOOK = 0.05
-_LOOK_LONGEST = 1.0
 
 
 class Execution(Generic[T_co]):
@@ -27,12 +26,12 @@ class Execution(Generic[T_co]):
     RuntimeClosed when the runtime is closed first.
     """
 
-    def __init__(self, host: Host, execution_id: str) -> None:
-        self._host, self.id = host, execution_id
+    def __init__(self, host: Host, answers: Answers, execution_id: str) -> None:
+        self._host, self._answers, self.id = host, answers, execution_id
         self._asked: str | None = None
         """The request of the last rest that it gave which had one."""
         self._settled: asyncio.Future[Rest[T_co]] | None = None
-        if host.keeper.live(execution_id) is not None and not host.closed(execution_id):
+        if host.keeper.live(execution_id) is not None and not host.reloading.closed(execution_id):
             # Registered now: a rest that comes before anybody awaits must not be missed.
             self._settled = host.keeper.waiting.rest(execution_id)
 
@@ -58,7 +57,7 @@ class Execution(Generic[T_co]):
 
         Raises ExecutionNotFound; InvalidArguments for what is no cursor, or one of elsewhere.
         """
-        return await self._host.read(history(self.id, cursor_of(self.id, after)))
+        return await self._host.store.read(history(self.id, cursor_of(self.id, after)))
 
     def events(
         self, after: int | str | None = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER
@@ -100,8 +99,8 @@ class Execution(Generic[T_co]):
             )
         if not isinstance(name, str):
             raise InvalidArguments(f"request={request!r:.60} is no request; give a Suspended's `request`, or its id")
-        said = {"approve": approve, "items": items, "message": message}
-        return self._given(await self._host.decide(name, **said, of=self.id))
+        answers = self._answers
+        return self._given(await answers.decide(name, approve=approve, items=items, message=message, of=self.id))
 
     async def terminal(self) -> Outcome[T_co]:
         """Wait through rests, until the run has ended, wherever the decisions are made.
@@ -112,25 +111,7 @@ class Execution(Generic[T_co]):
             rest = await next_rest(self._host, self.id)
             if not isinstance(rest, Suspended | NeedsResolution):
                 return rest
-            await self._host.pause(_LOOK_LONGEST)
+            await self._host.pause(LONGEST)
 
     def __repr__(self) -> str:
         return f"<execution {self.id}>"
-
-
-async def next_rest(host: Host, execution_id: str) -> Rest[Any]:
-    """The rest that an execution is at, or comes to: here, or in whatever process runs it."""
-    wait = _LOOK
-    while True:
-        host.check_open(execution_id)
-        if host.keeper.live(execution_id) is not None:
-            future = host.keeper.waiting.rest(execution_id)
-            try:
-                return await future
-            finally:
-                host.keeper.waiting.forget(execution_id, future)
-        rest = await host.read(current_rest(execution_id, host.definitions))
-        if rest is not None:
-            return rest
-        await host.pause(wait)
-        wait = min(_LOOK_LONGEST, wait * 1.5)

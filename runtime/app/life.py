@@ -27,7 +27,6 @@ from pawl.runtime.execution.watch import Watch
 from pawl.runtime.loop.environment import AsyncioEnvironment, Environment
 from pawl.runtime.records.errors import PawlError, RuntimeClosed
 from pawl.runtime.records.events import Event
-from pawl.runtime.records.rests import Rest
 from pawl.runtime.records.tools import ErrorInfo
 from pawl.runtime.store.open import open_store
 from pawl.runtime.store.ownership import LEASE, renew
@@ -83,15 +82,14 @@ class Life:
         )
         self._listeners.failed, self._listeners.now = self._listener_failed, environment.now
         self._host = Host(environment, self._store, self._keeper, owner.owner_id, self._definitions, self._hooks)
-        self._identities = Identities(self._host)
         turns = Turns()
         self._answers, self._resolutions = Answers(self._host, turns), Resolutions(self._host, turns)
-        self._host.decide = self._decide
+        self._identities = Identities(self._host, self._answers)
         self._watch = Watch(self._host, self._poll_interval)
         self._state, self._process = "open", os.getpid()
         try:
             row = self._lease.renewed()
-            await self._host.ask(renew(row))
+            await self._host.store.commit(renew(row))
             self._lease.written(row)
             self._lease.keep()
             await self._watch.look(resting=True)
@@ -164,7 +162,7 @@ class Life:
         if not keeper.busy:
             # No body runs any more: whoever adopts the work need not wait for the lease to run out.
             with suppress(PawlError):
-                await host.ask(take_back(host.owner), tries=1)
+                await host.store.commit(take_back(host.owner), tries=1)
         await asyncio.get_running_loop().run_in_executor(None, self._store.close)
         await self._providers.aclose()
 
@@ -184,8 +182,3 @@ class Life:
             self._keeper.deliver(event.execution_id, "application_callback_failed", stop)
 
         self._keeper.inbox.post(fail)
-
-    async def _decide(self, request_id: str, **said: Any) -> Rest[Any]:
-        """Decide a request, for a handle or for whoever has its id."""
-        self._open()
-        return await self._answers.decide(request_id, **said)

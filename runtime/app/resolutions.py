@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
 from pawl.runtime.agent.answers import normalise
 from pawl.runtime.agent.payloads import Recovered, Resolved
-from pawl.runtime.app.execution import next_rest
+from pawl.runtime.app.rests import next_rest
 from pawl.runtime.app.words import Turns, check_text
 from pawl.runtime.barriers import hostless
 from pawl.runtime.barriers.claim import existing
@@ -76,7 +77,7 @@ class Resolutions:
     def __init__(self, host: Host, turns: Turns) -> None:
         self._host, self._turns = host, turns
 
-    async def resolve(self, execution_id: str, words: Resolution) -> Rest:
+    async def resolve(self, execution_id: str, words: Resolution) -> Rest[Any]:
         """Commit the answer, go on with the run where its code is here, and give its next rest."""
         words.check()
         async with self._turns.of(execution_id):
@@ -89,14 +90,14 @@ class Resolutions:
         async with self._turns.of(execution_id):
             _, said = await self._unresolved(execution_id, words)
             operation = self._hostless(execution_id, said)
-            return await self._host.patiently(lambda: self._host.ask(operation))
+            return await self._host.patiently(lambda: self._host.store.commit(operation))
 
-    async def _resolve(self, execution_id: str, words: Resolution) -> asyncio.Future[Rest] | None:
+    async def _resolve(self, execution_id: str, words: Resolution) -> asyncio.Future[Rest[Any]] | None:
         """One try, on what is on record now: a future of the rest that it leads to, None when somebody else goes on."""
         record, said = await self._unresolved(execution_id, words)
         agent = self._host.definition(record, "resolution")
         if agent is None:
-            await self._host.ask(self._hostless(execution_id, said))
+            await self._host.store.commit(self._hostless(execution_id, said))
             return None
 
         def payload(found: Recovered) -> Resolved:
@@ -110,7 +111,7 @@ class Resolutions:
         """The record, once nothing here moves it, and the caller's words. Raises UnknownSubject, StaleRevision."""
         while self._host.keeper.live(execution_id) is not None:
             await next_rest(self._host, execution_id)
-        record, rows = await self._host.read(_unresolved(execution_id))
+        record, rows = await self._host.store.read(_unresolved(execution_id))
         _check_subject(record, rows, words.subject, words.revision)
         return record, words.at(record.revision)
 

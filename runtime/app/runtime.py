@@ -140,8 +140,8 @@ class Runtime(Life):
     async def execution(self, execution_id: str) -> Execution[Any]:
         """A new handle of an execution, run here or anywhere. Raises ExecutionNotFound, StoreError."""
         host = self._open()
-        await host.read(lambda tx: existing(tx, execution_id))
-        return Execution(host, execution_id)
+        await host.store.read(lambda tx: existing(tx, execution_id))
+        return Execution(host, self._answers, execution_id)
 
     async def executions(
         self, agent_id: str | None = None, *, open_only: bool = False, after: str = "", limit: int = 100
@@ -153,24 +153,24 @@ class Runtime(Life):
         host = self._open()
         if type(limit) is not int or not 0 <= limit <= LARGEST:
             raise InvalidArguments(f"limit={limit!r:.40} must be a whole number, 0 or more, and less than 2**63")
-        rows = await host.read(lambda tx: list(tx.executions.list(agent_id, open_only, after, limit)))
+        rows = await host.store.read(lambda tx: list(tx.executions.list(agent_id, open_only, after, limit)))
         return [record for record, _ in rows]
 
     async def result(self, execution_id: str) -> Rest[Any] | None:
         """The rest that an execution is at, None while it moves. Raises ExecutionNotFound, StoreError."""
         host = self._open()
-        return await host.read(current_rest(execution_id, host.definitions))
+        return await host.store.read(current_rest(execution_id, host.definitions))
 
     async def unclaimed(self) -> Sequence[ExecutionRecord]:
         """Open work that this process has no code for, or refuses to touch. Raises StoreError."""
-        return await self._open().read(unclaimed(self._definitions, self._watch.refused))
+        return await self._open().store.read(unclaimed(self._definitions, self._watch.refused))
 
     async def why_unclaimed(self, execution_id: str) -> str | None:
         """Why this process leaves an open execution alone, in words; None when it does not, or when that has ended.
 
         Raises ExecutionNotFound, StoreError.
         """
-        return await self._open().read(why_unclaimed(execution_id, self._definitions, self._watch.refused))
+        return await self._open().store.read(why_unclaimed(execution_id, self._definitions, self._watch.refused))
 
     # answers ------------------------------------------------------------------------------------------------
 
@@ -189,7 +189,8 @@ class Runtime(Life):
         Superseded where somebody else holds the agent, DefinitionChanged, SpecMismatch, StoreUnavailable,
         OutcomeUnknown. Without code of the agent here, the decision is recorded and the rest is awaited elsewhere.
         """
-        return await self._decide(request_id, approve=approve, message=message, items=items)
+        self._open()
+        return await self._answers.decide(request_id, approve=approve, message=message, items=items)
 
     async def record_decision(
         self,
@@ -209,7 +210,7 @@ class Runtime(Life):
     async def receipts(self, request_id: str) -> Sequence[Receipt]:
         """What was decided about a request so far. Raises StoreError."""
         host = self._open()
-        return await host.read(lambda tx: tuple(tx.decisions.of_request(request_id)))
+        return await host.store.read(lambda tx: tuple(tx.decisions.of_request(request_id)))
 
     async def cancel(self, execution_id: str) -> None:
         """Ask a run to stop, from any process. Returns when that is on record: the run will end, cancelled unless it
@@ -263,7 +264,7 @@ class Runtime(Life):
         Raises NotSuspended when it is not closed here, OutcomeUnknown while something that it started has not ended,
         Superseded when another process took it over, StoreUnavailable.
         """
-        await self._open().reload(execution_id)
+        await self._open().reloading.reload(execution_id)
 
     def stats(self) -> Stats:
         """Counters for a host's own monitoring, as they stand now; `to_dict()` gives plain data. Cheap; on the loop.

@@ -7,8 +7,7 @@ is decided about an execution is decided by the tables, inside the keeper, or in
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import attrs
@@ -23,44 +22,30 @@ from pawl.runtime.barriers.admission import AlreadyStarted, same_start
 from pawl.runtime.barriers.claim import Claimed, take_over
 from pawl.runtime.barriers.rest import give_back
 from pawl.runtime.execution.admitting import RunRequest
-from pawl.runtime.execution.heart import Live
+from pawl.runtime.execution.awaited import BACKOFF, TRIES, AwaitedStore, pause
 from pawl.runtime.execution.keeper import Keeper
-from pawl.runtime.execution.load import recovered
+from pawl.runtime.execution.load import check_spec, recovered
+from pawl.runtime.execution.reloading import Reloading
 from pawl.runtime.loop.environment import Environment
-from pawl.runtime.loop.log import about, raised
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.errors import (
     AgentBusy,
     DefinitionChanged,
     ExecutionNotFound,
     NotSuspended,
-    OutcomeUnknown,
-    PawlError,
-    SpecMismatch,
     StoreUnavailable,
 )
 from pawl.runtime.records.errors import Superseded as SupersededError
 from pawl.runtime.records.evolution import WAITS, goes_on
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.records.rests import Rest
-from pawl.runtime.records.tools import ErrorInfo
-from pawl.runtime.store.answers import Answer, Committed, Refused, Superseded, Unavailable, Uncertain
-from pawl.runtime.store.port import Operation, Store
+from pawl.runtime.store.port import Store
 
 T = TypeVar("T")
-
-_log = logging.getLogger("pawl.execution")
-
-_TRIES = 5
-_BACKOFF = 0.1
 
 
 class Host:
     """Executions of the definitions that this process has code for."""
-
-    decide: Callable[..., Coroutine[Any, Any, Rest[Any]]]
-    """Decides a request of an execution, for handles that have a host only; whoever brings answers sets it."""
 
     def __init__(
         self,
@@ -68,89 +53,31 @@ class Host:
         store: Store,
         keeper: Keeper,
         owner: str,
-        definitions: Mapping[str, Agent],
+        definitions: Mapping[str, Agent[Any]],
         hooks: Hooks | None = None,
     ) -> None:
-        self.environment, self.store, self.keeper = environment, store, keeper
+        self.environment, self.store, self.keeper = environment, AwaitedStore(environment, store), keeper
         self.owner, self.is_dead = owner, environment.is_dead
         self.definitions, self.hooks = definitions, hooks or Hooks()
-        self._reloading: set[str] = set()
-        keeper.read_again = self._reload_soon
+        self.reloading = Reloading(environment, self.store, keeper, owner)
 
-    # the store, awaited -------------------------------------------------------------------------------------
-
-    async def ask(self, operation: Operation[T], *, once: bool = False, tries: int = _TRIES) -> T:
-        """Commit an operation, again and again for a while where it was not written, or where nobody knows.
-
-        `once`: not where nobody knows; for what may not be written twice. `tries`: how often at most. Raises what it
-        was refused with, Superseded, StoreUnavailable when nothing was written, OutcomeUnknown.
-        """
-        unknown: Exception | None = None
-        for attempt in range(tries):
-            match await self._answer(operation):
-                case Committed(value):
-                    return value
-                case Refused(error):
-                    raise error
-                case Superseded(owner):
-                    raise SupersededError(owner)
-                case Uncertain(error):
-                    unknown = last = error
-                    if once:
-                        break
-                case Unavailable(error):
-                    last = error
-                    if isinstance(error, PawlError) and not isinstance(error, StoreUnavailable):
-                        raise error
-            await self.pause(_BACKOFF * 2**attempt)
-        if unknown is not None:
-            raise OutcomeUnknown(f"it is not known whether this was written: {unknown}; ask again") from unknown
-        raise StoreUnavailable(f"the store cannot be written now, nothing was written: {last}") from last
-
-    async def _answer(self, operation: Operation[T]) -> Answer[T]:
-        future: asyncio.Future[Answer[T]] = self.environment.future()
-
-        def arrived(said: Answer[T]) -> None:
-            if not future.done():
-                future.set_result(said)
-
-        self.store.submit(operation, lambda said: self.environment.wake(lambda: arrived(said)))
-        return await future
-
-    async def read(self, operation: Operation[T]) -> T:
-        """Read off the loop. Raises what the operation raises, and StoreError."""
-        future: asyncio.Future[T] = self.environment.future()
-
-        def arrived(value: Any, error: BaseException | None) -> None:
-            if future.done():
-                return
-            if error is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(value)
-
-        self.environment.read(lambda: self.store.read(operation), arrived)
-        return await future
+    async def pause(self, seconds: float) -> None:
+        """Wait on the environment's clock."""
+        await pause(self.environment, seconds)
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """Try again while somebody else holds the agent, or has just moved it on: a process that starts holds what is
         at rest for a moment, to announce it, and that is no reason to turn people away. `work` looks at what is on
         record each time. Raises what the last try raised.
         """
-        for attempt in range(_TRIES):
+        for attempt in range(TRIES):
             try:
                 return await work()
             except (AgentBusy, NotSuspended, SupersededError):
-                if attempt == _TRIES - 1:
+                if attempt == TRIES - 1:
                     raise
-                await self.pause(_BACKOFF)
+                await self.pause(BACKOFF)
         raise AssertionError("unreachable")
-
-    async def pause(self, seconds: float) -> None:
-        """Wait on the environment's clock."""
-        future: asyncio.Future[None] = self.environment.future()
-        self.environment.later(seconds, lambda: None if future.done() else future.set_result(None))
-        await future
 
     # starting -----------------------------------------------------------------------------------------------
 
@@ -195,7 +122,7 @@ class Host:
             asked = live.invocation.record
             if begun is not None and (asked.agent_id, asked.start_id) == (record.agent_id, record.start_id):
                 await asyncio.wait([begun])
-        earlier = await self.read(lambda tx: tx.executions.of_start(record.agent_id, record.start_id))
+        earlier = await self.store.read(lambda tx: tx.executions.of_start(record.agent_id, record.start_id))
         if earlier is None:
             return None
         match same_start(earlier, record):
@@ -281,12 +208,14 @@ class Host:
         """Claim, then read all of it; both are given back when that does not work. None: it has ended."""
         claimed: Claimed | None = None
         try:
-            claimed = await self.ask(take_over(record.execution_id, self.owner, self.environment.now(), self.is_dead))
+            claimed = await self.store.commit(
+                take_over(record.execution_id, self.owner, self.environment.now(), self.is_dead)
+            )
             if claimed.authority is None:
                 self.keeper.registry.move(record.agent_id, Slot.RELEASE)
                 return None
-            found = replace_authority(await self.read(recovered(record.execution_id)), claimed.authority)
-            _check_spec(found, record)
+            found = attrs.evolve(await self.store.read(recovered(record.execution_id)), authority=claimed.authority)
+            check_spec(found, record)
             invocation = self._recovered(agent, found)
         except BaseException as error:
             if claimed is None and isinstance(error, SupersededError | ExecutionNotFound | StoreUnavailable):
@@ -321,87 +250,3 @@ class Host:
         slot = self.keeper.registry.slot(record.agent_id)
         held = slot is not None and slot.execution_id == record.execution_id
         return held and self.keeper.live(record.execution_id) is None
-
-    async def reload(self, execution_id: str) -> None:
-        """Read the store again for an execution that was closed here, and go on from what it says.
-
-        Raises NotSuspended when it is not closed here, OutcomeUnknown while something that it started has not ended,
-        Superseded when it was taken over, SpecMismatch when a version took it that this one cannot follow,
-        StoreUnavailable.
-        """
-        live = self.keeper.live(execution_id)
-        if live is None or not self.closed(execution_id):
-            raise _not_closed(execution_id)
-        if not self.keeper.can(live, "reload"):
-            raise OutcomeUnknown(
-                f"execution {execution_id} cannot be read again yet: something that it started has not ended"
-            )
-        self._reloading.add(execution_id)
-        try:
-            found = await self._read_again(live)
-            reloaded = self.keeper.deliver(execution_id, "reload", found)
-        except SupersededError as error:
-            owner = ErrorInfo("Superseded", error.owner or "")
-            self.keeper.deliver(execution_id, "ownership_lost", Stop("lost", owner))
-            raise
-        except PawlError as error:
-            self.keeper.waiting.settle(execution_id, None, error)
-            raise
-        finally:
-            self._reloading.discard(execution_id)
-        if not reloaded:  # it moved on while the store was read
-            raise _not_closed(execution_id)
-
-    async def _read_again(self, live: Live) -> Recovered:
-        name, before = live.execution_id, live.invocation.authority
-        try:
-            claimed = await self.ask(take_over(name, self.owner, self.environment.now(), self.is_dead))
-            found = await self.read(recovered(name))
-        except ExecutionNotFound:
-            return Recovered(None)
-        if claimed.authority is not None:
-            try:
-                _check_spec(found, live.invocation.record)
-            except SpecMismatch:
-                self.keeper.insist(give_back(live.invocation.agent_id, self.owner), lambda _: None)
-                raise
-        return replace_authority(found, claimed.authority or before)
-
-    def _reload_soon(self, execution_id: str) -> None:
-        """Where a closed execution was asked to stop: its intent is on record, and is found with the record."""
-
-        def reloaded(_: None, error: BaseException | None) -> None:
-            if error is not None:
-                said = "execution %s could not be read again (%s)"
-                _log.warning(said, execution_id, type(error).__name__, extra=about(execution_id))
-                raised("reading a run again", error, execution_id)
-
-        if execution_id not in self._reloading:
-            self.environment.spawn(self.reload(execution_id), reloaded)
-
-    def closed(self, execution_id: str) -> bool:
-        """Whether the execution is closed here, and is not being read again."""
-        return self.keeper.closed(execution_id) and execution_id not in self._reloading
-
-    def check_open(self, execution_id: str) -> None:
-        """Raises OutcomeUnknown for an execution that is closed here: nothing will come of waiting for it."""
-        if self.closed(execution_id):
-            raise OutcomeUnknown(
-                f"execution {execution_id} is closed in this process, what was written is not known; "
-                "`reload` reads the store again, and so does a new process"
-            )
-
-
-def _check_spec(found: Recovered, before: ExecutionRecord) -> None:
-    """Another version may have gone on with it since `before` was read: then that one keeps it. Raises SpecMismatch."""
-    if found.record is not None and found.record.spec_hash != before.spec_hash:
-        goes_on(found.record)
-
-
-def _not_closed(execution_id: str) -> NotSuspended:
-    return NotSuspended(f"execution {execution_id} is not closed in this process, so there is nothing to reload")
-
-
-def replace_authority(found: Recovered, authority: Authority) -> Recovered:
-    """What was found, under the authority that was just claimed."""
-    return attrs.evolve(found, authority=authority)

@@ -21,7 +21,6 @@ from pawl.runtime.agent.effects import (
     Begun,
     CallModel,
     Closed,
-    Command,
     Emit,
     Ended,
     FilterText,
@@ -40,13 +39,12 @@ from pawl.runtime.agent.effects import (
 )
 from pawl.runtime.agent.facts import error_info
 from pawl.runtime.agent.payloads import LoadedContext, WorkFailed
-from pawl.runtime.barriers.answers import BarrierAnswer, answered, operation_id, read
 from pawl.runtime.barriers.rest import let_go
-from pawl.runtime.barriers.tool_outcome import ToolCommit
 from pawl.runtime.execution.act import Permit
 from pawl.runtime.execution.audience import Audience
 from pawl.runtime.execution.deadlines import Deadlines, nearer
 from pawl.runtime.execution.heart import ArmTimer, Decision, DisarmTimer, Live, Message, Move, begin, decide, ended
+from pawl.runtime.execution.insisting import Insistence
 from pawl.runtime.execution.lease import Lease
 from pawl.runtime.execution.listeners import Listeners
 from pawl.runtime.execution.load import transcript
@@ -57,6 +55,7 @@ from pawl.runtime.execution.preparation import Preparation
 from pawl.runtime.execution.registry import Registry
 from pawl.runtime.execution.stats import Counters, count
 from pawl.runtime.execution.streams import Streams
+from pawl.runtime.execution.submitting import Submissions, not_read_back, not_submitted
 from pawl.runtime.execution.timers import Timers
 from pawl.runtime.execution.waiting import Waiting
 from pawl.runtime.execution.work import Post, Workshop
@@ -68,13 +67,9 @@ from pawl.runtime.loop.inbox import Inbox
 from pawl.runtime.loop.outbox import Outbox
 from pawl.runtime.records.errors import OutcomeUnknown
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.store.answers import Answer, Unavailable, Uncertain
-from pawl.runtime.store.port import Operation, Store
+from pawl.runtime.store.port import Store
 
 Trace = Callable[[str, Move], None]
-
-_BACKOFF = 0.1
-_LONGEST_BACKOFF = 5.0
 
 
 class Keeper:
@@ -96,10 +91,13 @@ class Keeper:
         self.waiting = Waiting(environment)
         self.outbox = Outbox(store, environment.wake, lambda: self.inbox.draining)
         self.inbox: Inbox[Mail | Callable[[], None]] = Inbox(environment, self._handle, self.outbox.flush)
+        self.insist = Insistence(environment, self.outbox, self.inbox.post)
+        """Has an operation committed that may be repeated, however long the store takes."""
         self.read_again: Callable[[str], None] = _nobody
         self.counters = Counters()
         self.counters.gauges |= {"streams": lambda: len(self.streams), "stream_dropped": lambda: self.streams.dropped}
         self.observer = Observer(self.counters)
+        self._submissions = Submissions(environment, self.outbox, self.observer)
         self._provider, self._trace = provider, trace
         self._lives: dict[str, Live] = {}
         self._leaves: dict[str, Leave] = {}
@@ -165,27 +163,6 @@ class Keeper:
             lambda _: self.registry.move(invocation.agent_id, Slot.REST),
         )
 
-    def insist(self, operation: Operation[Any], then: Callable[[Answer[Any]], None]) -> None:
-        """Have an operation committed that may be repeated, however long the store takes; `then` gets the answer, on
-        the loop.
-
-        A refusal, or a fence that has ended, is an answer as well: there is nothing left to insist on.
-        """
-
-        def answered(said: Answer[Any], backoff: float) -> None:
-            if isinstance(said, Unavailable | Uncertain):
-                self.environment.later(backoff, lambda: submit(min(2 * backoff, _LONGEST_BACKOFF)))
-            else:
-                then(said)
-
-        def submit(backoff: float) -> None:
-            self.outbox.submit(operation, lambda said: self._post(lambda: answered(said, backoff)))
-
-        submit(_BACKOFF)
-
-    def _post(self, call: Callable[[], None]) -> None:
-        self.inbox.post(call)
-
     def deliver(self, execution_id: str, event: str, payload: object) -> bool:
         """Bring an event to an execution as it stands now, from the loop itself.
 
@@ -248,7 +225,7 @@ class Keeper:
         invocation = live.invocation
         match effect:  # those that come several times a round stand first: cases are tried one after the other
             case Submit(command):
-                self._submit(live, command)
+                self._submissions.submit(live, command, self._poster(live))
             case DisarmTimer():
                 self._timers.disarm(live.session, effect)
             case Announce(position, journal):
@@ -263,7 +240,7 @@ class Keeper:
                 deadline = nearer(deadline, invocation.record.deadline)
                 self._workshop.run_tool(row, deadline, invocation, self._poster(live), self._permit(live))
             case ReadBack(command):
-                self._read_back(live, command)
+                self._submissions.read_back(command, self._poster(live))
             case RequestSlot(row):
                 self._workshop.request_slot(row, invocation, self._poster(live))
             case Withdraw(row):
@@ -320,12 +297,10 @@ class Keeper:
             case _ if live.execution_id not in self._lives:
                 closed = OutcomeUnknown(f"execution {live.execution_id} cannot be followed here any more: {error}")
                 self.waiting.settle(live.execution_id, None, closed)
-            case Submit(command):  # it may have got through
-                said = BarrierAnswer(command.token, False, error=error)
-                post("uncertain", said, self._child_of(command), said.operation)
+            case Submit(command):
+                not_submitted(command, error, post)
             case ReadBack(command):
-                said = BarrierAnswer(command.token, True, error=error)
-                post("read_failed", said, self._child_of(command), said.operation)
+                not_read_back(command, error, post)
             case Authorize(row) | RunTool(row) | RequestSlot(row):
                 post("internal_error", error, row.tool_invocation_id, row.tool_invocation_id)
             case _:
@@ -346,30 +321,6 @@ class Keeper:
         if event != "preparation_expired":
             return post
         return lambda *_: self._preparation.late(live.invocation, post)
-
-    def _submit(self, live: Live, command: Command) -> None:
-        post, child = self._poster(live), self._child_of(command)
-        operation = operation_id(command.token, False)
-        if live.invocation.ownership_is_lost(None):
-            return post("superseded", BarrierAnswer(command.token, False), child, operation)
-
-        took = self.observer.submitted(command.barrier, self.environment.now)
-        return self.outbox.submit(command.run, partial(_hand_back, post, command.token, child, operation, took))
-
-    def _read_back(self, live: Live, command: Command) -> None:
-        post, child = self._poster(live), self._child_of(command)
-        took = self.observer.submitted(None, self.environment.now)
-
-        def answer(said: Answer[Any]) -> None:
-            took(said)
-            event, payload = read(said, command.token)
-            post(event, payload, child, operation_id(command.token, True))
-
-        self.outbox.submit(command.read_back, answer)
-
-    @staticmethod
-    def _child_of(command: Command) -> str | None:
-        return command.row.tool_invocation_id if isinstance(command, ToolCommit) else None
 
     def _load_context(self, live: Live) -> None:
         post, invocation = self._poster(live), live.invocation
@@ -408,15 +359,6 @@ class Keeper:
         self._deadlines.forget(live.session)
         self._timers.forget(live.session)
         self.streams.moved(live.execution_id)
-
-
-def _hand_back(
-    post: Post, token: str, child: str | None, operation: str, took: Callable[[Answer[Any]], None], said: Answer[Any]
-) -> None:
-    """Bring the store's answer to a command to its session; called on the store's thread."""
-    took(said)
-    event, payload = answered(said, token)
-    post(event, payload, child, operation)
 
 
 def _halted(live: Live) -> bool:

@@ -10,6 +10,7 @@ from pawl.runtime.agent.assembly import PLAIN, Assembly, restored
 from pawl.runtime.agent.payloads import Recovered
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.output import ended
+from pawl.runtime.records.evolution import goes_on
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.messages import Message, Role, ToolCall
@@ -106,3 +107,9 @@ def recovered(execution_id: str) -> Operation[Recovered]:
         )
 
     return read
+
+
+def check_spec(found: Recovered, before: ExecutionRecord) -> None:
+    """Another version may have gone on with it since `before` was read: then that one keeps it. Raises SpecMismatch."""
+    if found.record is not None and found.record.spec_hash != before.spec_hash:
+        goes_on(found.record)

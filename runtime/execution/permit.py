@@ -8,14 +8,12 @@ from typing import Any
 from pawl.runtime.agent.payloads import Stop
 from pawl.runtime.barriers.claim import hold_on
 from pawl.runtime.execution.act import Permit
+from pawl.runtime.execution.insisting import Insist
 from pawl.runtime.execution.lease import Lease
 from pawl.runtime.execution.work import Post
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.tools import ErrorInfo
 from pawl.runtime.store.answers import Answer, Committed, Refused, Superseded
-from pawl.runtime.store.port import Operation
-
-Insist = Callable[[Operation[Any], Callable[["Answer[Any]"], None]], None]
 
 
 class Leave:

@@ -71,13 +71,13 @@ class Watch:
         host = self._host
         live = tuple(live.execution_id for live in host.keeper.executing)
         if live:
-            for execution_id in await host.read(_asked_to_stop(live)):
+            for execution_id in await host.store.read(_asked_to_stop(live)):
                 host.stop_live(execution_id)
         if not host.definitions:
             return
-        if await host.read(_any_dead(host.is_dead)):
+        if await host.store.read(_any_dead(host.is_dead)):
             # The adapter knows leases by their end; a process of this machine that is gone need not be waited for.
-            await host.ask(bury(host.is_dead))
+            await host.store.commit(bury(host.is_dead))
         if resting and host.keeper.listeners.any:
             # Before the others: what comes to rest by being adopted has been announced.
             now = host.environment.now()
@@ -92,7 +92,7 @@ class Watch:
         """Page by page, each page at once: their claims commit together."""
         after: str | None = ""
         while after is not None and not self._stopped:
-            found = await self._host.read(page(after))
+            found = await self._host.store.read(page(after))
             await asyncio.gather(*(self._adopt(*row) for row in found.rows))
             after = found.last
 
@@ -104,7 +104,7 @@ class Watch:
         agent = self._host.definitions.get(record.definition)
         if agent is None or record.definition_version == agent.version:
             return False
-        return bool(await self._host.read(_asked_to_stop((record.execution_id,))))
+        return bool(await self._host.store.read(_asked_to_stop((record.execution_id,))))
 
     async def _adopt(self, record: ExecutionRecord, awaiting: Awaiting | None) -> None:
         try:

@@ -21,6 +21,7 @@ CALLS: dict[str, Callable[[AgentHandle, Execution], Awaitable[object]]] = {
     "run": lambda handle, execution: handle.run("again"),
     "close": lambda handle, execution: handle.close(),
     "terminal": lambda handle, execution: execution.terminal(),
+    "decide": lambda handle, execution: execution.decide(approve=True, request="request-1"),
     "history": lambda handle, execution: execution.history(),
 }
 

@@ -51,7 +51,7 @@ def test_a_run_whose_loop_is_taken_down_is_open_and_goes_on_later(where: str, tm
         async with Runtime(SqliteStore(tmp_path / "runs.db")) as runtime:
             (record,) = await runtime.executions(open_only=True)
             assert record.execution_id == execution_id
-            rows = await runtime._host.read(lambda tx: tx.tools.of_execution(execution_id))
+            rows = await runtime._host.store.read(lambda tx: tx.tools.of_execution(execution_id))
             assert [row.status for row in rows] == (["pending"] if where == "tool" else [])
             return record.phase
 

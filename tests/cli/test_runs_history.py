@@ -339,7 +339,7 @@ def test_the_way_that_is_read_is_the_whole_way(name: str, tmp_path: Path) -> Non
     async def play() -> set[tuple[str, str]]:
         await story(world)
         async with world.runtime(code=False) as runtime:
-            found = await runtime._host.read(snapshot(world.execution_id))
+            found = await runtime._host.store.read(snapshot(world.execution_id))
         read = steps(found.record, found.journal, [stored.row for stored in found.tools])
         return set(way(MODEL, read, standing(found)))
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
+from pawl.runtime.execution.looks import Looks
 from pawl.runtime.execution.pages import cursor_of, page
 from pawl.runtime.records.events import Event
 from pawl.runtime.store.port import Store
@@ -14,9 +15,6 @@ from pawl.tools.cli import finding
 from pawl.tools.cli.output import leave, out
 from pawl.tools.cli.stores import opened
 from pawl.tools.cli.telling import STYLES, words
-
-_LOOK, _LONGEST = 0.1, 1.0
-"""Seconds between two looks at a store where nothing happens: each is half as long again as the one before."""
 
 INTERRUPTED = 130
 
@@ -43,7 +41,7 @@ def events(store: Store, execution_id: str, after: int, follow: bool) -> Iterato
     """
     after = cursor_of(execution_id, after)
     asked: object = None
-    wait = _LOOK
+    looks = Looks()
     while True:
         found = store.read(page(execution_id, after))
         for group in found.groups:
@@ -57,8 +55,9 @@ def events(store: Store, execution_id: str, after: int, follow: bool) -> Iterato
             continue
         if found.ended or not follow:
             return
-        wait = _LOOK if moved else min(_LONGEST, wait * 1.5)
-        time.sleep(wait)
+        if moved:
+            looks.found()
+        time.sleep(looks.next())
 
 
 def line(event: Event) -> tuple[str, str]:
