@@ -12,7 +12,7 @@ from pawl.runtime.agent.freeze import freeze_mapping
 from pawl.runtime.llm.port import ToolSpec
 from pawl.runtime.records.codec import encode
 from pawl.runtime.records.errors import CodecError
-from pawl.runtime.records.messages import Message, Usage
+from pawl.runtime.records.messages import Message, Usage, why_invalid
 
 
 @attrs.frozen(kw_only=True)
@@ -150,21 +150,6 @@ def _check_messages(name: str, messages: tuple[Message, ...]) -> None:
             encode(message)
         except CodecError as error:
             raise ValueError(f"its patch has a {name}[{place}] that is no proper message: {error}") from None
-    wrong = not_valid(messages)
+    wrong = why_invalid(messages)
     if wrong is not None:
         raise ValueError(f"no provider would take its patch's `{name}`: {wrong}")
-
-
-def not_valid(messages: Sequence[Message]) -> str | None:
-    """Why no provider would take these messages, None when one would: each call has its result behind it, in order."""
-    owed: list[str] = []
-    for place, message in enumerate(messages):
-        if owed:
-            if message.role != "tool" or message.tool_call_id != owed[0]:
-                return f"message {place} is a {message.role} message where the result of {owed[0]} belongs"
-            owed.pop(0)
-        elif message.role == "tool":
-            return f"message {place} is a result of {message.tool_call_id}, which is not asked for"
-        else:
-            owed = [call.id for call in message.calls] if message.role == "assistant" else []
-    return f"the results of {', '.join(owed)} are missing" if owed else None

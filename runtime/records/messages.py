@@ -1,7 +1,8 @@
-"""What goes to a model and comes back, in no provider's dialect."""
+"""What goes to a model and comes back, in no provider's dialect, and what every provider refuses of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import attrs
@@ -47,3 +48,18 @@ class ModelAnswer:
     calls: tuple[ToolCall, ...] = ()
     usage: Usage = attrs.Factory(Usage)
     model: str | None = None
+
+
+def why_invalid(messages: Sequence[Message]) -> str | None:
+    """Why no provider would take these messages, None when one would: each call has its result behind it, in order."""
+    owed: list[str] = []
+    for place, message in enumerate(messages):
+        if owed:
+            if message.role != "tool" or message.tool_call_id != owed[0]:
+                return f"message {place} is a {message.role} message where the result of {owed[0]} belongs"
+            owed.pop(0)
+        elif message.role == "tool":
+            return f"message {place} is a result of {message.tool_call_id}, which is not asked for"
+        else:
+            owed = [call.id for call in message.calls]
+    return f"the results of {', '.join(owed)} are missing" if owed else None

@@ -18,7 +18,7 @@ from pawl.runtime.barriers.tool_outcome import ToolCommit
 from pawl.runtime.execution.load import messages
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind, JournalRecord
-from pawl.runtime.records.messages import Message, Usage
+from pawl.runtime.records.messages import Usage, why_invalid
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.tools import ToolRow, ToolStatus
 from pawl.runtime.simulation.store import command_of
@@ -123,7 +123,7 @@ class Invariants:
         whole = places == list(range(first, position + 1))
         _hold("I15", whole, f"the journal of {agent_id} is {places}, not {first} to {position}")
         said = messages(tx.journal.transcript(agent_id))
-        _hold("I17", valid_for_a_provider(said) is None, f"the transcript of {agent_id}: {valid_for_a_provider(said)}")
+        _hold("I17", why_invalid(said) is None, f"the transcript of {agent_id}: {why_invalid(said)}")
         open_ones = 0
         for record, _ in tx.executions.list(agent_id, limit=_PAGE):
             open_ones += record.status not in TERMINAL
@@ -186,18 +186,3 @@ def _commits_on(operation: Operation[Any]) -> str | None:
 def _hold(number: str, holds: bool, what: str) -> None:
     if not holds:
         raise Violated(f"{number}: {what}")
-
-
-def valid_for_a_provider(said: Sequence[Message]) -> str | None:
-    """What is wrong with a conversation, None when nothing is: each call has exactly one result, in call order."""
-    owed: list[str] = []
-    for place, message in enumerate(said):
-        if owed:
-            if message.role != "tool" or message.tool_call_id != owed[0]:
-                return f"message {place} is a {message.role} message where the result of {owed[0]} belongs"
-            owed.pop(0)
-        elif message.role == "tool":
-            return f"message {place} is a result of {message.tool_call_id}, which nobody asked for"
-        else:
-            owed = [call.id for call in message.calls]
-    return f"the results of {', '.join(owed)} are missing" if owed else None

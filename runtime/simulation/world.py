@@ -24,12 +24,13 @@ from pawl.runtime.execution.mail import Mail
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.agents import Owner
 from pawl.runtime.records.events import Event, EventKind
+from pawl.runtime.records.messages import why_invalid
 from pawl.runtime.records.tools import ToolStatus
 from pawl.runtime.simulation.bodies import watched
 from pawl.runtime.simulation.clock import EPOCH, Clock
 from pawl.runtime.simulation.disk import Disk
 from pawl.runtime.simulation.faults import Fault, Faults, ProcessLost
-from pawl.runtime.simulation.invariants import Invariants, valid_for_a_provider
+from pawl.runtime.simulation.invariants import Invariants
 from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.store import about, command_of
 from pawl.runtime.simulation.witness import Witness
@@ -366,7 +367,7 @@ class World(Disk):
         record = self.record(request.execution_id)
         holds = record.llm_call_id == request.call_id or not self._owned(process, request.execution_id)
         self.invariants.notice("I1", holds, f"the model call {request.call_id} is not on record")
-        wrong = valid_for_a_provider(request.messages)
+        wrong = why_invalid(request.messages)
         self.invariants.notice("I17", wrong is None, f"the request {request.call_id}: {wrong}")
 
     def _owned(self, process: Process, execution_id: str) -> bool:

@@ -14,11 +14,10 @@ from pawl import Agent, ContextPolicy, ContextQuery, ContextTooLarge, ContextUni
 from pawl.runtime.agent import context_policy
 from pawl.runtime.agent.assembly import Assembly
 from pawl.runtime.agent.context_policy import Counts, Units, chosen, estimate, ranges
-from pawl.runtime.agent.hooks import not_valid
 from pawl.runtime.agent.ledger import Ledger, Stretch, continued, ledger_of
 from pawl.runtime.execution.load import messages
 from pawl.runtime.records.journal import JournalKind, JournalRecord
-from pawl.runtime.records.messages import ToolCall
+from pawl.runtime.records.messages import ToolCall, why_invalid
 
 NOW = "now"
 """The execution id of the current run."""
@@ -105,7 +104,7 @@ def test_units_are_exchanges_and_answers_with_everything_that_belongs_to_them(ta
     stretches = [ledger.stretch(number) for number in range(len(ledger))]
     assert [stretch.start for stretch in stretches[1:]] == [stretch.end for stretch in stretches[:-1]]
     for stretch in stretches:
-        assert not_valid(talk.messages[stretch.start : stretch.end]) is None
+        assert why_invalid(talk.messages[stretch.start : stretch.end]) is None
 
 
 @given(talks(), st.integers(1, 300), st.integers(0, 60))
@@ -123,7 +122,7 @@ def test_a_budget_is_kept_by_leaving_out_the_fewest_oldest_whole_units(talk: Tal
     shown = assembled(talk, out)
     used = fixed + sum(len(message.text) for message in shown)
     assert used <= budget
-    assert not_valid(shown) is None
+    assert why_invalid(shown) is None
     left = [*out[0], *out[1]]
     droppable = [number for number in range(count) if number not in needed]
     assert left == droppable[: len(left)]  # the oldest, none twice, nothing needed
@@ -149,7 +148,7 @@ def test_whatever_a_policy_of_ones_own_keeps_no_unit_is_split_and_what_is_needed
             chosen(kept, units, ledger)
         return
     shown = assembled(talk, chosen(kept, units, ledger))
-    assert not_valid(shown) is None
+    assert why_invalid(shown) is None
     numbers = sorted({unit.number for unit in kept})
     assert list(shown) == [message for number in numbers for message in units[number].messages]
 

@@ -25,8 +25,8 @@ from pawl import (
     scripted,
     tool,
 )
-from pawl.runtime.agent.hooks import not_valid
 from pawl.runtime.records.journal import MESSAGE_KINDS
+from pawl.runtime.records.messages import why_invalid
 from pawl.runtime.simulation.world import World
 
 
@@ -59,7 +59,7 @@ def runs(agent: Agent, *texts: str, **options: Any) -> tuple[list[Rest], list[Mo
         process = world.open()
         rests = [process.do(process.runtime.run(agent, text, agent_id="x")) for text in texts]
         for request in world.witness.requests:
-            assert not_valid(request.messages) is None
+            assert why_invalid(request.messages) is None
         return rests, world.witness.requests
 
 

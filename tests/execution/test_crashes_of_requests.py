@@ -27,8 +27,8 @@ from pawl import (
     scripted,
     tool,
 )
-from pawl.runtime.agent.hooks import not_valid
 from pawl.runtime.records.canonical import digest
+from pawl.runtime.records.messages import why_invalid
 from pawl.runtime.simulation.faults import BARRIERS, Fault
 from pawl.runtime.simulation.world import World
 from pawl.runtime.store.port import Store
@@ -86,7 +86,7 @@ def asked_alike(world: World) -> None:
     for request in world.witness.requests:
         asked = (request.instructions, tuple(request.messages), tuple(spec.name for spec in request.tools))
         by_sequence.setdefault(request.sequence, []).append(asked)
-        assert not_valid(request.messages) is None
+        assert why_invalid(request.messages) is None
     for sequence, asked in by_sequence.items():
         assert len(set(asked)) == 1, f"answer {sequence} was asked for in {len(set(asked))} ways"
     for record in world.records():

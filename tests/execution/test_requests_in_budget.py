@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pawl import Agent, Completed, ContextPolicy, Failed, ModelRequest, RequestPatch, call, calls, scripted, tool
-from pawl.runtime.agent.hooks import not_valid
+from pawl.runtime.records.messages import why_invalid
 from pawl.runtime.simulation.client import Client
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.world import World
@@ -69,7 +69,7 @@ def test_every_request_is_valid_and_within_its_budget(
                 break  # the script goes on by answers, of which there are fewer now
         asked: dict[int, list[Any]] = {}
         for request in world.witness.requests:
-            assert not_valid(request.messages) is None
+            assert why_invalid(request.messages) is None
             assert used(agent, request) <= TOOLS + budget
             assert sum(message.role == "user" for message in request.messages) >= 1
             asked.setdefault(request.sequence, []).append((list(request.messages), request.instructions))

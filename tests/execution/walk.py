@@ -73,9 +73,9 @@ from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.messages import Message as ChatMessage
+from pawl.runtime.records.messages import why_invalid
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.tools import REPLAYS, ErrorInfo, ToolStatus
-from pawl.runtime.simulation.invariants import valid_for_a_provider
 from pawl.runtime.store.answers import Committed
 
 AGAIN = ("read_failed", "probe_absent", "probe_unknown")
@@ -250,7 +250,7 @@ class Walk(Answers):
                 record = self.record
                 assert record is not None
                 assert record.llm_call_id == request.call_id or self._lost(), "a model call before its commit"
-                wrong = valid_for_a_provider(request.messages)
+                wrong = why_invalid(request.messages)
                 assert wrong is None, wrong
                 asked = self.asked.setdefault(request.sequence, request.messages[0])
                 if not self.tampered:
@@ -339,7 +339,7 @@ class Walk(Answers):
         assert record.status in TERMINAL
         kinds = [str(entry.kind) for entry in self.tx.journal.read(AGENT_ID)]
         assert sum(kind.startswith("execution_") for kind in kinds) == 1, kinds
-        wrong = valid_for_a_provider(messages(self.tx.journal.transcript(AGENT_ID)))
+        wrong = why_invalid(messages(self.tx.journal.transcript(AGENT_ID)))
         assert wrong is None, wrong
         rows = self.tx.tools.of_execution(NAME)
         if not self.tampered:

@@ -24,11 +24,12 @@ from pawl import (
 )
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
+from pawl.runtime.records.messages import why_invalid
 from pawl.runtime.records.tools import ToolStatus
 from pawl.runtime.simulation.client import Client
 from pawl.runtime.simulation.clock import EPOCH, Clock, VirtualLoop
 from pawl.runtime.simulation.faults import Fault
-from pawl.runtime.simulation.invariants import Violated, valid_for_a_provider
+from pawl.runtime.simulation.invariants import Violated
 from pawl.runtime.simulation.process import CallLost
 from pawl.runtime.simulation.world import Stuck, World
 
@@ -274,7 +275,7 @@ def test_which_conversations_a_provider_takes(said: Any, wrong: str | None) -> N
         else Message("tool", "", tool_call_id=names)
         for role, names in said
     ]
-    found = valid_for_a_provider(messages)
+    found = why_invalid(messages)
     assert (found is None) is (wrong is None)
     if wrong is not None:
         assert found is not None
