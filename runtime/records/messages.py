@@ -59,7 +59,7 @@ def why_invalid(messages: Sequence[Message]) -> str | None:
                 return f"message {place} is a {message.role} message where the result of {owed[0]} belongs"
             owed.pop(0)
         elif message.role == "tool":
-            return f"message {place} is a result of {message.tool_call_id}, which is not asked for"
+            return f"message {place} is a result of {message.tool_call_id}, which nobody asked for"
         else:
             owed = [call.id for call in message.calls]
     return f"the results of {', '.join(owed)} are missing" if owed else None
