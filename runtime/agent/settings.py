@@ -51,13 +51,13 @@ def check_settings(where: str, agent: Agent[Any]) -> None:
         )
 
 
-def check_timeout(value: object) -> float | None:
-    """The `timeout` of one start: seconds, None for the definition's, infinity for none. Raises InvalidArguments."""
+def check_run_timeout(value: object) -> float | None:
+    """That of one start: seconds, None for the definition's, infinity for none. Raises InvalidArguments."""
     if value is None or value == math.inf:
         return None if value is None else math.inf
     if not is_seconds(value):
         raise InvalidArguments(
-            f"timeout={shown(value)} must be a number of seconds above 0, None for the agent's run_timeout, "
+            f"run_timeout={shown(value)} must be a number of seconds above 0, None for that of the agent, "
             "or math.inf for no deadline"
         )
     assert isinstance(value, int | float)

@@ -8,7 +8,7 @@ from typing import Any, Generic
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.hooks import Hook
-from pawl.runtime.agent.settings import check_timeout
+from pawl.runtime.agent.settings import check_run_timeout
 from pawl.runtime.app.answers import Answers
 from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.app.execution import Execution
@@ -35,24 +35,24 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109
+        run_timeout: float | None = None,
     ) -> Execution[T_co]:
         """Start a run; returns when it is on record.
 
         `id` makes the start idempotent: the same id with the same work again is the same execution. `durable_context`
-        is JSON that tools and policies see in every process. `timeout`: seconds that the run may take, not counting
-        what it waits for people (default: the agent's `run_timeout`; `math.inf`: as long as it likes); it is on record
+        is JSON that tools and policies see in every process. `run_timeout`: seconds that the run may take, not
+        counting what it waits for people (default: that of the agent; `math.inf`: as long as it likes); it is on record
         from the start, and the run fails with DeadlineExceeded when it has passed. Raises AgentBusy, AgentClosed,
         IdConflict, InvalidArguments, StoreUnavailable, OutcomeUnknown.
         """
-        return await self._admit(text, id, durable_context, timeout)
+        return await self._admit(text, id, durable_context, run_timeout)
 
     async def _admit(
         self,
         text: str,
         id: str | None,  # noqa: A002
         durable_context: Mapping[str, Any] | None,
-        timeout: float | None,  # noqa: ASYNC109
+        run_timeout: float | None,
         follow: Callable[[str], None] | None = None,
     ) -> Execution[T_co]:
         if not issubclass(type(text), str):
@@ -60,13 +60,15 @@ class AgentHandle(Generic[T_co]):
         if id is not None:
             _check_id("a start's id", id)
         context = _json(durable_context)
-        seconds = check_timeout(timeout)
+        seconds = check_run_timeout(run_timeout)
         text = str.__str__(text)  # plain text, whatever a subclass of str makes of itself
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise InvalidArguments(f"the input is not Unicode text: {error}") from None
-        asked = RunRequest(agent=self.agent, agent_id=self.id, text=text, start_id=id, context=context, timeout=seconds)
+        asked = RunRequest(
+            agent=self.agent, agent_id=self.id, text=text, start_id=id, context=context, run_timeout=seconds
+        )
         return Execution(self._host, self._answers, await self._host.start(asked, follow))
 
     async def run(
@@ -75,10 +77,10 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109
+        run_timeout: float | None = None,
     ) -> Rest[T_co]:
         """Start a run and await its first rest. Raises what `start` raises, and what awaiting an Execution raises."""
-        return await (await self.start(text, id=id, durable_context=durable_context, timeout=timeout))
+        return await (await self.start(text, id=id, durable_context=durable_context, run_timeout=run_timeout))
 
     def stream(
         self,
@@ -86,7 +88,7 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        run_timeout: float | None = None,
         through_rests: bool = False,
         buffer: int = BUFFER,
     ) -> EventStream[T_co]:
@@ -106,7 +108,7 @@ class AgentHandle(Generic[T_co]):
         return EventStream(
             self._host,
             Wanted(through_rests=through_rests, buffer=buffer),
-            start=lambda follow: self._admit(text, id, durable_context, timeout, follow),
+            start=lambda follow: self._admit(text, id, durable_context, run_timeout, follow),
         )
 
     def before_llm(self, hook: Hook) -> Callable[[], None]:

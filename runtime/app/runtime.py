@@ -93,14 +93,14 @@ class Runtime(Life):
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109
+        run_timeout: float | None = None,
     ) -> Execution[T]:
         """Open the logical agent (named like the definition by default) and start a run.
 
         Raises WrongAgent, and what AgentHandle.start raises.
         """
         handle = await self.open(agent, known(self._definitions, agent).name if agent_id is None else agent_id)
-        return await handle.start(text, id=id, durable_context=durable_context, timeout=timeout)
+        return await handle.start(text, id=id, durable_context=durable_context, run_timeout=run_timeout)
 
     async def run(
         self,
@@ -110,11 +110,13 @@ class Runtime(Life):
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109
+        run_timeout: float | None = None,
     ) -> Rest[T]:
         """Start a run and await its first rest. Raises what `start` raises, and what awaiting an Execution raises."""
         return await (
-            await self.start(agent, text, agent_id=agent_id, id=id, durable_context=durable_context, timeout=timeout)
+            await self.start(
+                agent, text, agent_id=agent_id, id=id, durable_context=durable_context, run_timeout=run_timeout
+            )
         )
 
     def stream(
@@ -125,7 +127,7 @@ class Runtime(Life):
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        run_timeout: float | None = None,
         through_rests: bool = False,
         buffer: int = BUFFER,
     ) -> EventStream[T]:
@@ -133,7 +135,7 @@ class Runtime(Life):
 
         async def start(follow: Callable[[str], None]) -> Execution[T]:
             handle = await self.open(agent, known(self._definitions, agent).name if agent_id is None else agent_id)
-            return await handle._admit(text, id, durable_context, timeout, follow)  # noqa: SLF001 - one library
+            return await handle._admit(text, id, durable_context, run_timeout, follow)  # noqa: SLF001 - one library
 
         return EventStream(self._open(), Wanted(through_rests=through_rests, buffer=buffer), start=start)
 

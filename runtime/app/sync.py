@@ -206,11 +206,11 @@ class Runtime:
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        run_timeout: float | None = None,
     ) -> Execution[T]:
         """See pawl.Runtime.start."""
         work = self._inner.start(
-            agent, text, agent_id=agent_id, id=id, durable_context=durable_context, timeout=timeout
+            agent, text, agent_id=agent_id, id=id, durable_context=durable_context, run_timeout=run_timeout
         )
         inner = self._call(work)
         assert self._thread is not None
@@ -224,11 +224,13 @@ class Runtime:
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        run_timeout: float | None = None,
     ) -> Rest[T]:
         """See pawl.Runtime.run."""
         return self._call(
-            self._inner.run(agent, text, agent_id=agent_id, id=id, durable_context=durable_context, timeout=timeout)
+            self._inner.run(
+                agent, text, agent_id=agent_id, id=id, durable_context=durable_context, run_timeout=run_timeout
+            )
         )
 
     def stream(
@@ -239,7 +241,7 @@ class Runtime:
         agent_id: str | None = None,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        run_timeout: float | None = None,
         through_rests: bool = False,
         buffer: int = BUFFER,
     ) -> EventStream[T]:
@@ -253,7 +255,7 @@ class Runtime:
             agent_id=agent_id,
             id=id,
             durable_context=durable_context,
-            timeout=timeout,
+            run_timeout=run_timeout,
             through_rests=through_rests,
             buffer=buffer,
         )

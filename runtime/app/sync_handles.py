@@ -81,10 +81,12 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002 - the word that callers use
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        run_timeout: float | None = None,
     ) -> Execution[T_co]:
         """Start a run; returns when it is on record. See pawl.AgentHandle.start."""
-        inner = self._thread.call(self._inner.start(text, id=id, durable_context=durable_context, timeout=timeout))
+        inner = self._thread.call(
+            self._inner.start(text, id=id, durable_context=durable_context, run_timeout=run_timeout)
+        )
         return Execution(self._thread, inner)
 
     def run(
@@ -93,10 +95,10 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        run_timeout: float | None = None,
     ) -> Rest[T_co]:
         """Start a run and wait for its first rest. See pawl.AgentHandle.run."""
-        return self._thread.call(self._inner.run(text, id=id, durable_context=durable_context, timeout=timeout))
+        return self._thread.call(self._inner.run(text, id=id, durable_context=durable_context, run_timeout=run_timeout))
 
     def stream(
         self,
@@ -104,7 +106,7 @@ class AgentHandle(Generic[T_co]):
         *,
         id: str | None = None,  # noqa: A002
         durable_context: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        run_timeout: float | None = None,
         through_rests: bool = False,
         buffer: int = BUFFER,
     ) -> EventStream[T_co]:
@@ -113,7 +115,7 @@ class AgentHandle(Generic[T_co]):
             text,
             id=id,
             durable_context=durable_context,
-            timeout=timeout,
+            run_timeout=run_timeout,
             through_rests=through_rests,
             buffer=buffer,
         )

@@ -20,7 +20,7 @@ from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 class RunRequest:
     """A run of a logical agent. `start_id` makes it idempotent, `context` is JSON.
 
-    `timeout`: seconds that it may take, None for the definition's `run_timeout`, infinity for as long as it likes.
+    `run_timeout`: seconds that it may take, None for the definition's own, infinity for as long as it likes.
     """
 
     agent: Agent[Any]
@@ -28,7 +28,7 @@ class RunRequest:
     text: str
     start_id: str | None = None
     context: dict[str, Any] | None = None
-    timeout: float | None = None
+    run_timeout: float | None = None
 
     def admission(self, execution_id: str, session: str, owner: str, now: float, is_dead: IsDead) -> Admission:
         """The barrier that admits it."""
@@ -51,7 +51,7 @@ class RunRequest:
             revision=0,
             token=f"admission-{session}",
             on_rejection=agent.on_rejection,
-            deadline=deadline_of(now, agent.run_timeout if self.timeout is None else self.timeout),
+            deadline=deadline_of(now, agent.run_timeout if self.run_timeout is None else self.run_timeout),
         )
         entry = JournalEntry(JournalKind.INPUT_RECEIVED, execution_id, now, body, {"start_id": record.start_id})
         return Admission(owner, now, is_dead, record, body, kept, entry)

@@ -98,7 +98,7 @@ def test_a_run_that_takes_too_long_fails_and_says_so() -> None:
     agent = runner(hang())
     with World(agent) as world:
         process = world.open()
-        expect_deadline(process.do(process.runtime.run(agent, "go", timeout=30)))
+        expect_deadline(process.do(process.runtime.run(agent, "go", run_timeout=30)))
         assert world.clock.time == 30
         assert [str(event.kind) for event in process.events] == ["timeout"]
         assert record(world).status == "failed"
@@ -111,9 +111,9 @@ def test_the_agents_timeout_is_that_of_its_runs_and_a_start_may_say_another() ->
         process = world.open()
         expect_deadline(process.do(process.runtime.run(agent, "go")))
         assert world.clock.time == 30
-        expect_deadline(process.do(process.runtime.run(agent, "go", timeout=5)))
+        expect_deadline(process.do(process.runtime.run(agent, "go", run_timeout=5)))
         assert world.clock.time == 35
-        assert isinstance(process.do(process.runtime.run(agent, "go", timeout=math.inf)), Completed)
+        assert isinstance(process.do(process.runtime.run(agent, "go", run_timeout=math.inf)), Completed)
         assert [one.deadline for one in world.records()] == [EPOCH + 30, EPOCH + 35, None]
 
 
@@ -142,8 +142,8 @@ def test_the_same_start_again_keeps_the_first_deadline() -> None:
     agent = runner(call("nap", seconds=3), "done")
     with World(agent) as world:
         process = world.open()
-        first = process.do(process.runtime.start(agent, "go", id="r1", timeout=30))
-        again = process.do(process.runtime.start(agent, "go", id="r1", timeout=90))
+        first = process.do(process.runtime.start(agent, "go", id="r1", run_timeout=30))
+        again = process.do(process.runtime.start(agent, "go", id="r1", run_timeout=90))
         assert again.id == first.id
         assert record(world).deadline == EPOCH + 30
         process.do(first)
@@ -155,7 +155,7 @@ def test_a_timeout_that_makes_no_sense_starts_nothing(timeout: Any) -> None:
     with World(agent) as world:
         process = world.open()
         with pytest.raises(InvalidArguments, match="timeout="):
-            process.do(process.runtime.start(agent, "go", timeout=timeout))
+            process.do(process.runtime.start(agent, "go", run_timeout=timeout))
         assert world.records() == []
 
 
@@ -194,7 +194,7 @@ def test_tools_are_told_the_nearer_of_their_timeout_and_the_deadline() -> None:
     with World(agent) as world:
         process = world.open()
         for timeout in (5, 60, math.inf):
-            process.do(process.runtime.run(agent, "go", timeout=timeout, agent_id=f"a{timeout}"))
+            process.do(process.runtime.run(agent, "go", run_timeout=timeout, agent_id=f"a{timeout}"))
     assert DEADLINES == [EPOCH + 5, EPOCH + 5, EPOCH + 8, EPOCH + 60, EPOCH + 8, None]
 
 

@@ -72,7 +72,7 @@ def test_a_run_that_takes_too_long_ends_with_that(shell: Shell) -> None:
     shell.write(
         "sleeper.py", "from pawl import Agent, hang, scripted\nsleeper = Agent(name='s', model=scripted([hang()]))\n"
     )
-    ran = shell("run", "sleeper", "hello", "--timeout", "0.05")
+    ran = shell("run", "sleeper", "hello", "--run-timeout", "0.05")
     assert ran.code == 1
     assert "DeadlineExceeded: the run took longer than it was given" in ran.out
 
@@ -80,9 +80,9 @@ def test_a_run_that_takes_too_long_ends_with_that(shell: Shell) -> None:
 @pytest.mark.parametrize("value", ["0", "-1", "nan"])
 def test_a_timeout_that_makes_no_sense_is_refused_in_one_line(shell: Shell, value: str) -> None:
     shell.write("clerk.py", CLERK)
-    ran = shell("run", "clerk", "hello", "--timeout", value)
+    ran = shell("run", "clerk", "hello", "--run-timeout", value)
     assert ran.code == 2
-    assert ran.err == f"pawl: --timeout {value}: give a number of seconds above 0\n"
+    assert ran.err == f"pawl: --run-timeout {value}: give a number of seconds above 0\n"
     assert not (shell.folder / "pawl.db").exists()
 
 

@@ -41,7 +41,7 @@ class Wish:
     context: str | None
     trace: bool
     stream: bool = False
-    timeout: float | None = None
+    run_timeout: float | None = None
 
 
 def run(wish: Wish, db: str, json: bool) -> None:
@@ -49,8 +49,8 @@ def run(wish: Wish, db: str, json: bool) -> None:
     code = apps.load(wish.app)
     agent = code.one()
     context = _context(wish.context)
-    if wish.timeout is not None and not wish.timeout > 0:
-        raise Misuse(f"--timeout {wish.timeout:g}: give a number of seconds above 0")
+    if wish.run_timeout is not None and not wish.run_timeout > 0:
+        raise Misuse(f"--run-timeout {wish.run_timeout:g}: give a number of seconds above 0")
     text = sys.stdin.read() if wish.input == "-" else wish.input
     if wish.stream and json:
         raise Misuse("--stream prints text as it comes, and --json one object at the end; use one of them")
@@ -59,7 +59,7 @@ def run(wish: Wish, db: str, json: bool) -> None:
         "agent_id": wish.agent_id,
         "id": wish.start_id,
         "durable_context": context,
-        "timeout": wish.timeout,
+        "run_timeout": wish.run_timeout,
     }
 
     async def start(runtime: Runtime) -> Rest:

@@ -44,10 +44,11 @@ def run(
         str | None,
         typer.Option("--context", metavar="JSON", help="JSON object for tools and policies.", show_default=False),
     ] = None,
-    timeout: Annotated[
+    run_timeout: Annotated[
         float | None,
         typer.Option(
-            "--timeout", metavar="SECONDS", help="The run fails when it takes longer, not counting waits for people.",
+            "--run-timeout", metavar="SECONDS",
+            help="The run fails when it takes longer, not counting waits for people.",
             show_default=False,
         ),
     ] = None,
@@ -81,7 +82,7 @@ def run(
     from pawl.tools.cli.running import Wish
     from pawl.tools.cli.running import run as start
 
-    start(Wish(app, text, agent, start_id, context, trace, stream, timeout), db, json)
+    start(Wish(app, text, agent, start_id, context, trace, stream, run_timeout), db, json)
 
 
 def worker(app: ModuleArgument, db: Db = DEFAULT_DB, trace: Trace = False) -> None:
