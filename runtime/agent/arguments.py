@@ -10,26 +10,25 @@ from typing import Any, Final
 
 import attrs
 
+from pawl.runtime.agent.bounds import DEEPEST, UNBOUNDED, Bounds
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.redaction import redacts
-from pawl.runtime.agent.shapes import Mismatch, Shape, got, quietly
+from pawl.runtime.agent.shapes import Mismatch, Shape, got, once_each, quietly
 from pawl.runtime.records.errors import InvalidArguments
 
-_DEEPEST: Final = 64
-"""Levels of nesting in arguments; far above any real call, far below what a JSON reader survives."""
-
 _ARGUMENTS: Final = "the arguments"
-_SHOWN: Final = 6
-"""Problems that one error names."""
 
 
 @attrs.frozen
 class Parameters:
-    """What a tool takes: `shape` reads the arguments as one object; `context` names the ToolContext parameter."""
+    """What a tool takes: `shape` reads the arguments as one object; `context` names the ToolContext parameter. `most`
+    is how much of it.
+    """
 
     tool: str
     shape: Shape
     context: str | None = None
+    most: Bounds = Bounds()  # noqa: RUF009 - frozen
     redacts: bool = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -38,29 +37,27 @@ class Parameters:
     def validate(self, raw_json: str) -> dict[str, Any]:
         """Canonical JSON arguments from model text; empty text is an empty object. Raises InvalidArguments."""
         try:
-            return self._read(parse_object(raw_json))[0]
+            return self._read(parse_object(raw_json, self.most))[0]
         except Mismatch as mismatch:
             raise self._invalid(mismatch) from None
 
     def validate_value(self, arguments: object) -> dict[str, Any]:
         """The same for arguments given as data: edited by a person, read back from a store. Raises InvalidArguments."""
         try:
-            return self._read(plain(arguments))[0]
+            return self._read(plain(arguments, most=self.most))[0]
         except Mismatch as mismatch:
             raise self._invalid(mismatch) from None
 
     def bind(self, arguments: dict[str, Any], context: ToolContext[Any]) -> dict[str, Any]:
         """Keyword arguments with Python values, and the context where it is wanted. Raises InvalidArguments."""
         try:
-            values = self._read(plain(arguments))[1]
+            values = self._read(plain(arguments, most=UNBOUNDED))[1]
         except Mismatch as mismatch:
             raise self._invalid(mismatch) from None
         return values if self.context is None else {**values, self.context: context}
 
     def _read(self, arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        if not self.redacts:
-            return self._read_object(arguments)
-        with quietly(True):
+        with once_each(), quietly(self.redacts):
             return self._read_object(arguments)
 
     def _read_object(self, arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -69,26 +66,24 @@ class Parameters:
         return self.shape.read(arguments, "")
 
     def _invalid(self, mismatch: Mismatch) -> InvalidArguments:
-        problems = list(mismatch.problems[:_SHOWN])
-        if len(mismatch.problems) > _SHOWN:
-            problems.append(f"and {len(mismatch.problems) - _SHOWN} more")
-        return InvalidArguments(f"invalid arguments for {self.tool}: {'; '.join(problems)}")
+        return InvalidArguments(f"invalid arguments for {self.tool}: {mismatch.said()}")
 
 
-def parse_object(raw_json: object) -> Any:
+def parse_object(raw_json: object, most: Bounds = Bounds()) -> Any:  # noqa: B008 - frozen
     """Read the arguments that a model wrote; no text is no arguments. Raises Mismatch."""
     if isinstance(raw_json, str) and not raw_json.strip():
         return {}
-    return parse_json(raw_json)
+    return parse_json(raw_json, most=most)
 
 
-def parse_json(raw_json: object, noun: str = _ARGUMENTS) -> Any:
-    """Read model text strictly: no duplicate names, no NaN, no deep nesting, Unicode only.
+def parse_json(raw_json: object, noun: str = _ARGUMENTS, most: Bounds = Bounds()) -> Any:  # noqa: B008 - frozen
+    """Read model text strictly: no duplicate names, no NaN, no deep nesting, Unicode only, and no more than `most`.
 
     `noun` is what the text is called, in the plural. Raises Mismatch.
     """
     if not isinstance(raw_json, str):
         raise Mismatch(f"{noun} must be JSON text, got a {type(raw_json).__name__}")
+    most.check_text(raw_json, noun)
     try:
         value = _decode(raw_json)
     except RecursionError:
@@ -97,7 +92,7 @@ def parse_json(raw_json: object, noun: str = _ARGUMENTS) -> Any:
         raise Mismatch(f"{noun} are not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except ValueError:  # the only other one: Python refuses to read integers of thousands of digits
         raise Mismatch(f"{noun} hold a number of thousands of digits") from None
-    return plain(value, noun)
+    return plain(value, noun, most)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -115,53 +110,65 @@ def _no_constant(text: str) -> Any:
 _decode: Final[Callable[[str], Any]] = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant).decode
 
 
-def plain(value: object, noun: str = _ARGUMENTS) -> Any:
-    """A copy of `value` in plain dicts, lists and scalars; tuples become lists. Raises Mismatch: it is not JSON."""
-    try:
-        return _plain(value, "", 0)
-    except Mismatch as mismatch:
-        if noun == _ARGUMENTS:
-            raise
-        raise Mismatch(*(problem.replace(_ARGUMENTS, noun, 1) for problem in mismatch.problems)) from None
+def plain(value: object, noun: str = _ARGUMENTS, most: Bounds = Bounds()) -> Any:  # noqa: B008 - frozen
+    """A copy of `value` in plain dicts, lists and scalars; tuples become lists. Raises Mismatch: it is not JSON, or
+    more than `most`.
+    """
+    return _Plain(noun, most).copy(value, 0)
 
 
-def _plain(value: Any, path: str, depth: int) -> Any:
-    if depth > _DEEPEST:
-        raise Mismatch(f"the arguments are nested deeper than {_DEEPEST} levels")
-    if value is None or type(value) is bool:
-        return value
-    if type(value) is str:
-        return _unicode(value, path)
-    if type(value) is int:
-        if value.bit_length() > 4096:
-            raise Mismatch(f"{path or 'the arguments'}: a number of more than a thousand digits")
-        return value
-    if type(value) is float:
-        if not math.isfinite(value):
-            raise Mismatch(f"{path or 'the arguments'}: {value} is not a JSON number")
-        return value
-    if isinstance(value, list | tuple):
-        return [_plain(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
-    if isinstance(value, dict):
-        return {
-            _name(name, path): _plain(item, f"{path}.{name}".lstrip("."), depth + 1) for name, item in value.items()
-        }
-    raise Mismatch(f"{path or 'the arguments'}: a {type(value).__name__} is not JSON data")
+class _Plain:
+    """Copies one value. Where it is in it is a list of parts: text that grows with each level could become long."""
 
+    def __init__(self, noun: str, most: Bounds) -> None:
+        self._noun, self._most = noun, most
+        self._values, self._characters = most.values, most.bytes
+        self._path: list[str | int] = []
 
-def _name(name: Any, path: str) -> str:
-    if type(name) is not str:
-        raise Mismatch(f"{path or 'the arguments'}: the name {name!r:.60} must be text")
-    return _unicode(name, path)
+    def copy(self, value: Any, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise Mismatch(f"{self._noun} are nested deeper than {DEEPEST} levels")
+        self._values -= 1
+        if self._values < 0:
+            raise self._most.too_many(self._noun)
+        if value is None or type(value) is bool:
+            return value
+        if type(value) is str:
+            return self._text(value)
+        if type(value) is int:
+            if value.bit_length() > 4096:
+                raise self._wrong("a number of more than a thousand digits")
+            return value
+        if type(value) is float:
+            if not math.isfinite(value):
+                raise self._wrong(f"{value} is not a JSON number")
+            return value
+        if isinstance(value, list | tuple):
+            return [self._inside(at, item, depth) for at, item in enumerate(value)]
+        if isinstance(value, dict):
+            return {self._name(name): self._inside(name, item, depth) for name, item in value.items()}
+        raise self._wrong(f"a {type(value).__name__} is not JSON data")
 
+    def _inside(self, part: str | int, value: Any, depth: int) -> Any:
+        self._path.append(part)
+        copied = self.copy(value, depth + 1)
+        self._path.pop()
+        return copied
 
-def _unicode(text: str, path: str) -> str:
-    if text.isascii():
+    def _name(self, name: Any) -> str:
+        if type(name) is not str:
+            raise self._wrong(f"the name {name!r:.60} must be text")
+        return self._text(name)
+
+    def _text(self, text: str) -> str:
+        try:
+            self._characters -= len(text) if text.isascii() else len(text.encode())
+        except UnicodeEncodeError as error:
+            raise self._wrong(f"not Unicode text (a lone surrogate at character {error.start})") from None
+        if self._characters < 0:
+            raise self._most.too_long(self._noun)
         return text
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise Mismatch(
-            f"{path or 'the arguments'}: not Unicode text (a lone surrogate at character {error.start})"
-        ) from None
-    return text
+
+    def _wrong(self, problem: str) -> Mismatch:
+        parts = (f"[{part}]" if isinstance(part, int) else f".{part:.60}" for part in self._path)
+        return Mismatch(f"{''.join(parts).lstrip('.') or self._noun}: {problem}")

@@ -12,6 +12,7 @@ from pawl.runtime.agent.shapes import (
     ChoiceShape,
     DescribedShape,
     Mismatch,
+    Problems,
     Read,
     Shape,
     WrappedShape,
@@ -29,18 +30,23 @@ REQUIRED: Final = object()
 OPEN: Final = object()
 """In place of a default: the value may be left out, and Python fills it in with what JSON cannot show."""
 
+_WORDS: Final = 1000
+"""Characters that are kept of what a constructor says: it may quote what it was given, of whatever length."""
+
+_NAME: Final = 100
+"""Characters of a name that another one may be meant by."""
+
 
 def _gather(parts: Iterable[tuple[Shape, Any, str]]) -> list[Read]:
     """Read each value with its shape at its path, then raise what is wrong with any of them."""
     reads: list[Read] = []
-    problems: list[str] = []
+    problems = Problems()
     for shape, value, path in parts:
         try:
             reads.append(shape.read(value, path))
         except Mismatch as mismatch:
-            problems.extend(mismatch.problems)
-    if problems:
-        raise Mismatch(*problems)
+            problems.add(mismatch)
+    problems.check()
     return reads
 
 
@@ -183,22 +189,24 @@ class RecordShape:
         """Take an object of these names."""
         if type(value) is not dict:
             raise refuse(self, value, path)
-        known = [field.name for field in self.fields]
-        problems = [self._unknown(name, path) for name in value if name not in known]
+        known = {field.name for field in self.fields}
+        problems = Problems()
+        for name in value:
+            if name not in known:
+                problems.note(self._unknown, name, path)
         present: list[Field] = []
         for field in self.fields:
             if field.name in value or (field.default is not REQUIRED and field.default is not OPEN):
                 present.append(field)
             elif field.default is REQUIRED:
-                problems.append(f"{_join(path, field.name)}: missing; expected {field.shape.says}")
+                problems.note(_missing, field, path)
         try:
             reads = _gather(
                 (field.shape, value.get(field.name, field.default), _join(path, field.name)) for field in present
             )
         except Mismatch as mismatch:
-            problems.extend(mismatch.problems)
-        if problems:
-            raise Mismatch(*problems)
+            problems.add(mismatch)
+        problems.check()
         pairs = list(zip((field.name for field in present), reads, strict=True))
         return {name: read[0] for name, read in pairs}, self._build({name: read[1] for name, read in pairs}, path)
 
@@ -218,16 +226,21 @@ class RecordShape:
         except Exception as error:  # a validator of the user's class: its words are the problem
             where = place(path)
             if not is_quiet():
-                raise Mismatch(f"{where}: {said(error) or type(error).__name__}") from error
+                words = said(error) or type(error).__name__
+                raise Mismatch(f"{where}: {words if len(words) <= _WORDS else words[:_WORDS] + '…'}") from error
             problem = Mismatch(f"{where}: not accepted ({type(error).__name__})")
         raise problem  # without its cause, whose words may quote what is redacted
 
     def _unknown(self, name: str, path: str) -> str:
         known = [field.name for field in self.fields]
-        close = difflib.get_close_matches(name, known, n=1)
+        close = difflib.get_close_matches(name, known, n=1) if len(name) <= _NAME else ()
         hint = f"did you mean {close[0]}? " if close else ""
         takes = f"known are {', '.join(known)}" if known else f"there are no {self.noun}s"
         return f"{path + ': ' if path else ''}no {self.noun} {name!r:.60}; {hint}{takes}"
+
+
+def _missing(field: Field, path: str) -> str:
+    return f"{_join(path, field.name)}: missing; expected {field.shape.says}"
 
 
 def _join(path: str, name: str) -> str:

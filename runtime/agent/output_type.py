@@ -8,16 +8,17 @@ from typing import Any, Final
 import attrs
 
 from pawl.runtime.agent.arguments import parse_json
+from pawl.runtime.agent.bounds import Bounds
 from pawl.runtime.agent.schema import Scope, schema_of, shape_of
-from pawl.runtime.agent.shapes import Mismatch, Shape, calling
+from pawl.runtime.agent.shapes import Mismatch, Shape, calling, once_each
 from pawl.runtime.llm.port import OutputSchema
 from pawl.runtime.records.errors import InvalidArguments, InvalidOutput
 
 _FENCED: Final = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 _WRAPPER: Final = "value"
-_SHOWN: Final = 6
-"""Problems that one correction names."""
+_MOST: Final = Bounds(bytes=8 << 20, values=100_000)
+"""Of an answer. It is read off the loop, and is not read again by anything on it."""
 
 
 @attrs.frozen
@@ -37,10 +38,10 @@ class OutputType:
         if self.shape is None:
             return text
         try:
-            with calling("the answer"):
-                return self._value(self.shape, parse_json(_unfenced(text), "the contents of the answer"))
+            with calling("the answer"), once_each():
+                return self._value(self.shape, parse_json(_unfenced(text), "the contents of the answer", _MOST))
         except Mismatch as mismatch:
-            raise InvalidOutput(_said(mismatch)) from None
+            raise InvalidOutput(mismatch.said()) from None
         except (InvalidOutput, MemoryError):
             raise
         except Exception as error:  # the type's own constructor, which the schema knows nothing of
@@ -89,10 +90,3 @@ def _unfenced(text: str) -> str:
     """Models like to put JSON into a Markdown block, whatever they were told: its inside is the answer."""
     fenced = _FENCED.fullmatch(text.strip())
     return fenced.group(1) if fenced is not None else text
-
-
-def _said(mismatch: Mismatch) -> str:
-    problems = list(mismatch.problems[:_SHOWN])
-    if len(mismatch.problems) > _SHOWN:
-        problems.append(f"and {len(mismatch.problems) - _SHOWN} more")
-    return "; ".join(problems)

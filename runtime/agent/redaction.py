@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from pawl.runtime.agent.containers import DictShape, Field, ListShape, RecordShape, TupleShape
-from pawl.runtime.agent.shapes import Mismatch, Reference, SecretShape, Shape, UnionShape, WrappedShape
+from pawl.runtime.agent.shapes import (
+    Mismatch,
+    Reference,
+    SecretShape,
+    Shape,
+    UnionShape,
+    WrappedShape,
+    once_each,
+    read_once,
+)
 from pawl.runtime.barriers.edits import Fit, unchecked
 from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.redaction import ALL, REDACTED, hidden_text, pointer
@@ -20,6 +29,9 @@ if TYPE_CHECKING:
     from pawl.runtime.records.tools import ToolRow
 
 Part = str | int
+
+_LONGEST: Final = 1 << 18
+"""Characters of all the places of one call."""
 
 
 class Secret:
@@ -85,8 +97,19 @@ def references_in(shape: Shape) -> list[Reference]:
 
 
 def secret_places(shape: Shape, value: Any) -> tuple[str, ...]:
-    """The places of what is secret in a canonical `value` of the shape, as JSON pointers."""
-    return tuple(dict.fromkeys(pointer(parts) for parts in _secrets(shape, value, ())))
+    """The places of what is secret in a canonical `value` of the shape, as JSON pointers; ALL where these would be too
+    long to keep, as below a name of a megabyte.
+    """
+    places: dict[str, None] = {}
+    room = _LONGEST
+    with once_each():
+        for parts in _secrets(shape, value, ()):
+            place = pointer(parts)
+            room -= len(place)
+            if room < 0:
+                return ALL
+            places[place] = None
+    return tuple(places)
 
 
 def _secrets(shape: Shape, value: Any, at: tuple[Part, ...]) -> Iterator[tuple[Part, ...]]:
@@ -120,7 +143,7 @@ def _secrets(shape: Shape, value: Any, at: tuple[Part, ...]) -> Iterator[tuple[P
 
 def _takes(shape: Shape, value: Any) -> bool:
     try:
-        shape.read(value, "")
+        read_once(shape, value, "")
     except Mismatch:
         return False
     return True

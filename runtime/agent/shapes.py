@@ -15,20 +15,62 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, ParamSpec, Protocol, TypeAlias
 
 import attrs
 
+P = ParamSpec("P")
 Read: TypeAlias = tuple[Any, Any]
 """The canonical JSON value, and the Python value that is built from it."""
 
 
-class Mismatch(Exception):
-    """A JSON value does not have the shape. `problems` are whole sentences that name the place."""
+_SHOWN: Final = 6
+"""Problems that one error names."""
 
-    def __init__(self, *problems: str) -> None:
-        self.problems = problems
-        super().__init__("; ".join(problems))
+_MOST_PROBLEMS: Final = 20
+"""Problems of one value that are kept: it may have thousands."""
+
+
+class Mismatch(Exception):
+    """A JSON value does not have the shape. `problems` are whole sentences that name the place, the first of them;
+    `more` counts the others.
+    """
+
+    def __init__(self, *problems: str, more: int = 0) -> None:
+        self.problems = problems[:_MOST_PROBLEMS]
+        self.more = more + len(problems) - len(self.problems)
+        super().__init__("; ".join(self.problems))
+
+    def said(self) -> str:
+        """The first few in one sentence, with the number of the others."""
+        shown, more = self.problems[:_SHOWN], self.more + max(0, len(self.problems) - _SHOWN)
+        return "; ".join((*shown, f"and {more} more") if more else shown)
+
+
+class Problems:
+    """What is wrong with the parts of one value, as it is found; the words are made for the first few only."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+        self._more = 0
+
+    def note(self, words: Callable[P, str], *about: P.args, **more: P.kwargs) -> None:
+        """One more, in the words that are made of this."""
+        if len(self._found) < _MOST_PROBLEMS:
+            self._found.append(words(*about, **more))
+        else:
+            self._more += 1
+
+    def add(self, mismatch: Mismatch) -> None:
+        """Those of a part."""
+        room = _MOST_PROBLEMS - len(self._found)
+        self._found += mismatch.problems[:room]
+        self._more += mismatch.more + max(0, len(mismatch.problems) - room)
+
+    def check(self) -> None:
+        """Raise Mismatch if there are any."""
+        if self._found:
+            raise Mismatch(*self._found, more=self._more)
 
 
 class Shape(Protocol):
@@ -77,6 +119,39 @@ def calling(whole: str) -> Iterator[None]:
         yield
     finally:
         _WHOLE.reset(before)
+
+
+_READ_ALREADY: Final[ContextVar[dict[tuple[int, int], Read | Mismatch] | None]] = ContextVar("known", default=None)
+
+
+@contextmanager
+def once_each() -> Iterator[None]:
+    """Let members of unions read each list and object inside once, however many ways lead there.
+
+    Without that, types that contain themselves in two members of a union are read twice as often with each level.
+    """
+    before = _READ_ALREADY.set({})
+    try:
+        yield
+    finally:
+        _READ_ALREADY.reset(before)
+
+
+def read_once(shape: Shape, value: Any, path: str) -> Read:
+    """What a member of a union makes of a value, which stands in one place and lives as long as what is known of it."""
+    known = _READ_ALREADY.get()
+    if known is None or type(value) not in (dict, list):
+        return shape.read(value, path)
+    found = known.get((id(shape), id(value)))
+    if found is None:
+        try:
+            found = shape.read(value, path)
+        except Mismatch as mismatch:
+            found = mismatch.with_traceback(None)
+        known[id(shape), id(value)] = found
+    if isinstance(found, Mismatch):
+        raise Mismatch(*found.problems, more=found.more)
+    return found
 
 
 def place(path: str) -> str:
@@ -304,12 +379,12 @@ class UnionShape:
         value has, or else of the only member of its kind, if there is just one.
         """
         reads: list[Read] = []
-        problems: list[tuple[str, ...]] = []
+        problems: list[Mismatch] = []
         for member in self.members:
             try:
-                read = member.read(value, path)
+                read = read_once(member, value, path)
             except Mismatch as mismatch:
-                problems.append(mismatch.problems)
+                problems.append(mismatch)
                 continue
             if type(read[0]) is type(value) and read[0] == value:
                 return read
@@ -317,12 +392,11 @@ class UnionShape:
         if reads:
             return reads[0]
         tagged = [found for member, found in zip(self.members, problems, strict=True) if _has_tags(member, value)]
-        if len(tagged) == 1:
-            raise Mismatch(*tagged[0])
         top = f"{path}: expected "
-        inside = [found for found in problems if not found[0].startswith(top)]
-        if len(inside) == 1:
-            raise Mismatch(*inside[0])
+        inside = [found for found in problems if not found.problems[0].startswith(top)]
+        for found in (tagged, inside):
+            if len(found) == 1:
+                raise Mismatch(*found[0].problems, more=found[0].more)
         raise self._untagged(value, path) or refuse(self, value, path)
 
     def _untagged(self, value: Any, path: str) -> Mismatch | None:

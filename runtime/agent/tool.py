@@ -14,6 +14,7 @@ import attrs
 from pawl.runtime.agent.approval import Approval, ApprovalRule, approval_of
 from pawl.runtime.agent.arguments import Parameters
 from pawl.runtime.agent.asynchronous import is_async
+from pawl.runtime.agent.bounds import bounds_of
 from pawl.runtime.agent.callback import Callback, callback_of
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.filters import Filter
@@ -122,6 +123,8 @@ def tool(
     timeout: float | None = ...,
     approval_timeout: float | None = ...,
     max_result_bytes: int | None = ...,
+    max_argument_bytes: int | None = ...,
+    max_argument_values: int | None = ...,
     redact: Iterable[str] = ...,
     result_filter: Filter | None = ...,
     max_concurrent: int | None = ...,
@@ -141,6 +144,8 @@ def tool(
     timeout: float | None = ...,
     approval_timeout: float | None = ...,
     max_result_bytes: int | None = ...,
+    max_argument_bytes: int | None = ...,
+    max_argument_values: int | None = ...,
     redact: Iterable[str] = ...,
     result_filter: Filter | None = ...,
     max_concurrent: int | None = ...,
@@ -161,6 +166,8 @@ def tool(
     timeout: float | None = None,
     approval_timeout: float | None = None,
     max_result_bytes: int | None = None,
+    max_argument_bytes: int | None = None,
+    max_argument_values: int | None = None,
     redact: Iterable[str] = (),
     result_filter: Filter | None = None,
     max_concurrent: int | None = None,
@@ -181,6 +188,8 @@ def tool(
     * `approval_timeout`: seconds that a request which asks for a call may wait; by default the agent's. A request for
       several calls expires with the first of them.
     * `max_result_bytes`: limit of the result's text, in UTF-8 bytes; by default the agent's, which is 1 MiB.
+    * `max_argument_bytes`, `max_argument_values`: what one call may be given, in UTF-8 bytes and in JSON values (each
+      scalar, list and object is one); by default 1 MiB and 10,000. More answers the model, and nothing is run.
     * `redact`: paths of arguments whose values people must not see, such as `["card", "address.zip"]`; so does
       `Annotated[str, Secret]`. The body, the policy and the model get the real ones.
     * `result_filter`: a function (`async` or not) of the result's text, or of the text and a ResultQuery, that returns
@@ -209,6 +218,8 @@ def tool(
             timeout=timeout,
             approval_timeout=approval_timeout,
             max_result_bytes=max_result_bytes,
+            max_argument_bytes=max_argument_bytes,
+            max_argument_values=max_argument_values,
             result_filter=result_filter,
             max_concurrent=max_concurrent,
             rate=rate,
@@ -238,6 +249,8 @@ def make_tool(
     timeout: float | None = None,
     approval_timeout: float | None = None,
     max_result_bytes: int | None = None,
+    max_argument_bytes: int | None = None,
+    max_argument_values: int | None = None,
     result_filter: Filter | None = None,
     max_concurrent: int | None = None,
     rate: RateRule | None = None,
@@ -260,7 +273,7 @@ def make_tool(
         function=function,
         name=parameters.tool,
         description=description,
-        parameters=parameters,
+        parameters=attrs.evolve(parameters, most=bounds_of(where, max_argument_bytes, max_argument_values)),
         approval=approval_of(approval, where),
         recovery=recovery,
         probe=probe,
