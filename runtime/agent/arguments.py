@@ -12,8 +12,9 @@ import attrs
 
 from pawl.runtime.agent.bounds import DEEPEST, UNBOUNDED, Bounds
 from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.mismatch import Mismatch, got, quietly
 from pawl.runtime.agent.redaction import redacts
-from pawl.runtime.agent.shapes import Mismatch, Shape, got, once_each, quietly
+from pawl.runtime.agent.shapes import Shape, once_each
 from pawl.runtime.records.errors import InvalidArguments
 
 _ARGUMENTS: Final = "the arguments"

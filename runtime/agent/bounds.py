@@ -8,8 +8,8 @@ from typing import Final
 
 import attrs
 
+from pawl.runtime.agent.mismatch import Mismatch
 from pawl.runtime.agent.settings import shown
-from pawl.runtime.agent.shapes import Mismatch
 from pawl.runtime.records.errors import InvalidArguments
 
 DEEPEST: Final = 64

@@ -12,18 +12,8 @@ from typing import Any, Final
 
 import attrs
 
-from pawl.runtime.agent.shapes import (
-    TEXT,
-    IntegerShape,
-    Mismatch,
-    NumberShape,
-    Read,
-    Shape,
-    WrappedShape,
-    bare,
-    got,
-    place,
-)
+from pawl.runtime.agent.mismatch import Mismatch, got, place
+from pawl.runtime.agent.shapes import TEXT, IntegerShape, NumberShape, Read, Shape, WrappedShape, bare
 from pawl.runtime.records.errors import InvalidArguments
 
 Check = Callable[[Any, Any], bool]

@@ -8,19 +8,8 @@ from typing import Any, Final
 
 import attrs
 
-from pawl.runtime.agent.shapes import (
-    ChoiceShape,
-    DescribedShape,
-    Mismatch,
-    Problems,
-    Read,
-    Shape,
-    WrappedShape,
-    bare,
-    is_quiet,
-    place,
-    refuse,
-)
+from pawl.runtime.agent.mismatch import Mismatch, Problems, is_quiet, place
+from pawl.runtime.agent.shapes import ChoiceShape, DescribedShape, Read, Shape, WrappedShape, bare, refuse
 from pawl.runtime.agent.spoken import said
 from pawl.runtime.records.canonical import canonical
 

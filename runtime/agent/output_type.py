@@ -9,8 +9,9 @@ import attrs
 
 from pawl.runtime.agent.arguments import parse_json
 from pawl.runtime.agent.bounds import Bounds
+from pawl.runtime.agent.mismatch import Mismatch, calling
 from pawl.runtime.agent.schema import Scope, schema_of, shape_of
-from pawl.runtime.agent.shapes import Mismatch, Shape, calling, once_each
+from pawl.runtime.agent.shapes import Shape, once_each
 from pawl.runtime.llm.port import OutputSchema
 from pawl.runtime.records.errors import InvalidArguments, InvalidOutput
 

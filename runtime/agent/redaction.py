@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from pawl.runtime.agent.containers import DictShape, Field, ListShape, RecordShape, TupleShape
-from pawl.runtime.agent.shapes import (
-    Mismatch,
-    Reference,
-    SecretShape,
-    Shape,
-    UnionShape,
-    WrappedShape,
-    once_each,
-    read_once,
-)
+from pawl.runtime.agent.mismatch import Mismatch
+from pawl.runtime.agent.shapes import Reference, SecretShape, Shape, UnionShape, WrappedShape, once_each, read_once
 from pawl.runtime.barriers.edits import Fit, unchecked
 from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.redaction import ALL, REDACTED, hidden_text, pointer

@@ -18,6 +18,7 @@ from pawl.runtime.agent.constraints import constrained, constraints_of
 from pawl.runtime.agent.containers import OPEN, REQUIRED, DictShape, Field, ListShape, RecordShape, TupleShape
 from pawl.runtime.agent.docstring import describe
 from pawl.runtime.agent.hints import resolve_alias, resolve_fields
+from pawl.runtime.agent.mismatch import Mismatch
 from pawl.runtime.agent.redaction import is_secret, references_in
 from pawl.runtime.agent.results import to_json
 from pawl.runtime.agent.shapes import (
@@ -29,7 +30,6 @@ from pawl.runtime.agent.shapes import (
     ChoiceShape,
     DescribedShape,
     IntegerShape,
-    Mismatch,
     NumberShape,
     Reference,
     SecretShape,

@@ -181,23 +181,20 @@ def tool(
       Its section of arguments describes the parameters; so does `Annotated[int, "in cents"]`, which wins.
     * `approval`: False or "allow", True or "ask", "reject", or a policy, a function of an ApprovalQuery.
     * `recovery`: "ask" a person (default), "replay" with the same idempotency key, or "probe" with `probe`, a
-      function (`async` or not) of the idempotency key that returns Found(result), "absent" or "unknown".
-      A policy and a probe may take a ToolContext as their second argument: there they find `deps`.
+      function (`async` or not) of the idempotency key that returns Found(result), "absent" or "unknown". A policy and a
+      probe may take a ToolContext as their second argument: there they find `deps`.
     * `on_error`: "tell_model" (default) or "fail" the run.
-    * `timeout`: seconds until the body is asked to stop.
-    * `approval_timeout`: seconds that a request which asks for a call may wait; by default the agent's. A request for
-      several calls expires with the first of them.
+    * `timeout`: seconds until the body is asked to stop. `approval_timeout`: seconds that a request which asks for a
+      call may wait; by default the agent's. A request for several calls expires with the first of them.
     * `max_result_bytes`: limit of the result's text, in UTF-8 bytes; by default the agent's, which is 1 MiB.
     * `max_argument_bytes`, `max_argument_values`: what one call may be given, in UTF-8 bytes and in JSON values (each
       scalar, list and object is one); by default 1 MiB and 10,000. More answers the model, and nothing is run.
     * `redact`: paths of arguments whose values people must not see, such as `["card", "address.zip"]`; so does
       `Annotated[str, Secret]`. The body, the policy and the model get the real ones.
     * `result_filter`: a function (`async` or not) of the result's text, or of the text and a ResultQuery, that returns
-      the text that goes on, or Block(reason). The result is shown to nobody before; if the filter fails, to nobody at
-      all.
+      the text that goes on, or Block(reason). Nobody is shown the result before, nor at all if the filter fails.
     * `max_concurrent`, `rate`: bodies at a time, and starts in a while (`"10/s"`, `"100/min"`, `Rate(10, per=60.0)`),
-      in this process, over all its executions, first come, first served. A call waits for its turn; its timeout
-      begins when it runs.
+      in this process, over all its executions, in turn. A call's timeout begins when it runs.
 
     A parameter annotated with ToolContext is given the context and is hidden from the model. Raises InvalidArguments
     for a signature that a model cannot fill or an option that makes no sense.

@@ -15,9 +15,9 @@ from growth import is_linear, steps
 from pawl.runtime.agent.arguments import parse_json
 from pawl.runtime.agent.bounds import UNBOUNDED, Bounds
 from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.mismatch import Mismatch
 from pawl.runtime.agent.output_type import output_type_of
 from pawl.runtime.agent.redaction import Secret
-from pawl.runtime.agent.shapes import Mismatch
 from pawl.runtime.agent.tool import Tool, tool
 from pawl.runtime.records.errors import InvalidArguments, InvalidOutput
 

@@ -11,8 +11,8 @@ from typing_extensions import TypeAliasType
 
 from pawl import tool
 from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.mismatch import Mismatch
 from pawl.runtime.agent.schema import Scope, schema_of, shape_of
-from pawl.runtime.agent.shapes import Mismatch
 from pawl.runtime.records.errors import InvalidArguments
 
 T = TypeVar("T")

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, Op
 import attrs
 import pytest
 
+from pawl.runtime.agent.mismatch import Mismatch
 from pawl.runtime.agent.schema import Scope, shape_of
-from pawl.runtime.agent.shapes import Mismatch
 from pawl.runtime.records.errors import InvalidArguments
 
 
