@@ -103,8 +103,15 @@ output_filtering               plain  (after output_timeout: preparation_expired
                                       output_invalid -> building_context / record_correction
                                       preparation_expired -> quiescing / note_preparation_expiry
                                       STOP -> quiescing / note_stop
-quiescing                      auto   (enter stop_work) -> checking_quiescence
-                                      internal_error -> recovery_required
+quiescing                      auto   (enter stop_work) [ownership_is_lost] -> checking_quiescence
+                                      [cancel_noted] -> checking_quiescence / end_cancelled
+                                      [stop_noted] -> checking_quiescence / end_stopped
+                                      [refusal_noted] -> checking_quiescence / end_refused
+                                      [failure_noted] -> checking_quiescence / end_failed
+                                      [block_noted] -> checking_quiescence / end_blocked
+                                      [rejection_noted] -> checking_quiescence / end_rejected
+                                      [output_taken] -> checking_quiescence / end_completed
+                                      -> recovery_required · internal_error -> recovery_required
 checking_quiescence            auto   [quiescent, ownership_is_lost] -> superseded · [quiescent] -> settling
                                       -> draining · internal_error -> recovery_required
 draining                       plain  (after drain_timeout: drain_expired)
@@ -191,7 +198,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from pawl.runtime.fsm.table import After, EventInfo, Kind, Machine, Row, StateInfo, Unhandled
+from pawl.runtime.fsm.table import After, EventInfo, Kind, Machine, Migration, Row, StateInfo, Unhandled
 
 if TYPE_CHECKING:
     from pawl.runtime.agent.agent_invocation import AgentInvocation
@@ -199,7 +206,7 @@ if TYPE_CHECKING:
     from pawl.runtime.barriers.answers import BarrierAnswer
 
 SPEC_VERSION: Final = 1
-SPEC_HASH: Final = "17610508c628f84b7aff5fa51089f0dc845e74846b264ce90a9d0ce528cc0197"
+SPEC_HASH: Final = "b4c3c9141977ad5404bd081e876feb602ba934d29251556e647ebf95441b62bf"
 
 
 class State(StrEnum):
@@ -263,7 +270,7 @@ class State(StrEnum):
     RECORDING_TOOL_RESULTS = "recording_tool_results"
     OUTPUT_FILTERING = "output_filtering"
     QUIESCING = "quiescing"
-    """The outcome's reason is frozen on entry."""
+    """Its rows freeze how the run ends."""
     CHECKING_QUIESCENCE = "checking_quiescence"
     DRAINING = "draining"
     SETTLING__COMMITTING = "settling.committing"
@@ -365,7 +372,7 @@ class Outcome(StrEnum):
 class Guards(Protocol):
     """Questions that rows ask: they answer at once and change nothing."""
 
-    def stop_noted(self, payload: BarrierAnswer, /) -> bool:
+    def stop_noted(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool:
         """A stop was noted since the command was made."""
         ...
 
@@ -398,6 +405,18 @@ class Guards(Protocol):
     def iterations_exhausted(self, payload: LlmCompleted | InvalidOutput | ProbeAnswer | ChildNews | Recovered | BarrierAnswer, /) -> bool: ...
 
     def output_passed(self, payload: FilteredText, /) -> bool: ...
+
+    def cancel_noted(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
+
+    def refusal_noted(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
+
+    def failure_noted(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
+
+    def block_noted(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
+
+    def rejection_noted(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
+
+    def output_taken(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
 
     def quiescent(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> bool: ...
 
@@ -577,6 +596,20 @@ class Actions(Protocol):
 
     def stop_work(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
+    def end_cancelled(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def end_stopped(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def end_refused(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def end_failed(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def end_blocked(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def end_rejected(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
+    def end_completed(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+
     def prepare_outcome(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None:
         """Make the command of the barrier outcome."""
         ...
@@ -623,7 +656,7 @@ class Actions(Protocol):
 
     def finish_superseded(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
-    def fail_closed(self, payload: ProbeAnswer | ChildNews | Recovered | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
+    def fail_closed(self, payload: FilteredText | WorkFailed | LlmCompleted | LlmFailed | InvalidOutput | ProbeAnswer | ChildNews | Recovered | Stop | Exception | BarrierAnswer | None, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
     def take_record(self, payload: Recovered, /) -> tuple[Self, tuple[object, ...]] | None: ...
 
@@ -787,8 +820,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.ADMITTING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
-        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.ADMITTING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.ADMITTING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__RETRYING,            Event.RETRY_DUE,                   State.ADMITTING__COMMITTING,          do=("renew_token",), line=20),
         Row(State.ADMITTING__RETRYING,            Event.CANCEL_REQUESTED,            State.REFUSED,                        do=("note_stop", "abandon_barrier"), line=20),
@@ -806,8 +839,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.ADMITTING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=20),
-        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.ADMITTING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.ADMITTING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=20),
         Row(State.ADMITTING__REREADING,           Event.REREAD_DUE,                  State.ADMITTING__RECONCILING,         line=20),
         Row(State.ADMITTING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=20),
@@ -844,8 +877,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.CALLING_LLM__COMMITTING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__COMMITTING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__COMMITTING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
-        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.CALLING_LLM__COMMITTING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.CALLING_LLM__COMMITTING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__RETRYING,          Event.RETRY_DUE,                   State.CALLING_LLM__COMMITTING,        do=("renew_token",), line=23),
         Row(State.CALLING_LLM__RETRYING,          Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=23),
@@ -863,8 +896,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.CALLING_LLM__RECONCILING,       Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__RECONCILING,       Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__RECONCILING,       Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=23),
-        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.CALLING_LLM__RECONCILING,       Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.CALLING_LLM__RECONCILING,       Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=23),
         Row(State.CALLING_LLM__REREADING,         Event.REREAD_DUE,                  State.CALLING_LLM__RECONCILING,       line=23),
         Row(State.CALLING_LLM__REREADING,         Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=23),
@@ -924,8 +957,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.SUSPENDING__COMMITTING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__COMMITTING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__COMMITTING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
-        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.SUSPENDING__COMMITTING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.SUSPENDING__COMMITTING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__RETRYING,           Event.RETRY_DUE,                   State.SUSPENDING__COMMITTING,         do=("renew_token",), line=28),
         Row(State.SUSPENDING__RETRYING,           Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=28),
@@ -943,8 +976,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.SUSPENDING__RECONCILING,        Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__RECONCILING,        Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__RECONCILING,        Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=28),
-        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.SUSPENDING__RECONCILING,        Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.SUSPENDING__RECONCILING,        Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=28),
         Row(State.SUSPENDING__REREADING,          Event.REREAD_DUE,                  State.SUSPENDING__RECONCILING,        line=28),
         Row(State.SUSPENDING__REREADING,          Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=28),
@@ -971,8 +1004,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DECIDING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
-        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.DECIDING__COMMITTING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.DECIDING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__RETRYING,             Event.RETRY_DUE,                   State.DECIDING__COMMITTING,           do=("renew_token",), line=30),
         Row(State.DECIDING__RETRYING,             Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=30),
@@ -990,8 +1023,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DECIDING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=30),
-        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.DECIDING__RECONCILING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.DECIDING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=30),
         Row(State.DECIDING__REREADING,            Event.REREAD_DUE,                  State.DECIDING__RECONCILING,          line=30),
         Row(State.DECIDING__REREADING,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=30),
@@ -1014,8 +1047,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.DISPATCHING_TOOLS__COMMITTING,  Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__RETRYING,    Event.RETRY_DUE,                   State.DISPATCHING_TOOLS__COMMITTING,  do=("renew_token",), line=32),
         Row(State.DISPATCHING_TOOLS__RETRYING,    Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=32),
@@ -1033,8 +1066,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=32),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.DISPATCHING_TOOLS__RECONCILING, Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.DISPATCHING_TOOLS__RECONCILING, Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=32),
         Row(State.DISPATCHING_TOOLS__REREADING,   Event.REREAD_DUE,                  State.DISPATCHING_TOOLS__RECONCILING, line=32),
         Row(State.DISPATCHING_TOOLS__REREADING,   Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=32),
@@ -1059,107 +1092,115 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.OUTPUT_FILTERING,               Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=166),
         Row(State.OUTPUT_FILTERING,               Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=166),
         Row(State.OUTPUT_FILTERING,               Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=166),
-        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            line=168),
-        Row(State.QUIESCING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=233),
-        Row(State.CHECKING_QUIESCENCE,            None,                              State.SUPERSEDED,                     when=("quiescent", "ownership_is_lost"), line=169),
-        Row(State.CHECKING_QUIESCENCE,            None,                              State.SETTLING__COMMITTING,           when=("quiescent",), do=("prepare_outcome",), line=170),
-        Row(State.CHECKING_QUIESCENCE,            None,                              State.DRAINING,                       line=171),
-        Row(State.CHECKING_QUIESCENCE,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=233),
-        Row(State.DRAINING,                       Event.OPERATION_SETTLED,           State.CHECKING_QUIESCENCE,            line=172),
-        Row(State.DRAINING,                       Event.TOOL_AUTHORIZED,             State.CHECKING_QUIESCENCE,            do=("note_child",), line=173),
-        Row(State.DRAINING,                       Event.TOOL_APPROVAL_REQUIRED,      State.CHECKING_QUIESCENCE,            do=("note_child",), line=173),
-        Row(State.DRAINING,                       Event.TOOL_COMPLETED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=173),
-        Row(State.DRAINING,                       Event.TOOL_FAILED,                 State.CHECKING_QUIESCENCE,            do=("note_child",), line=173),
-        Row(State.DRAINING,                       Event.TOOL_REJECTED,               State.CHECKING_QUIESCENCE,            do=("note_child",), line=173),
-        Row(State.DRAINING,                       Event.TOOL_CANCELLED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=173),
-        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.CHECKING_QUIESCENCE,            when=("ownership_is_lost",), do=("note_child",), line=174),
-        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=175),
-        Row(State.DRAINING,                       Event.DRAIN_EXPIRED,               State.RECOVERY_REQUIRED,              line=176),
-        Row(State.DRAINING,                       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=177),
-        Row(State.DRAINING,                       Event.LLM_COMPLETED,               None,                                 do=("record_late_call",), line=178),
-        Row(State.DRAINING,                       Event.LLM_FAILED,                  None,                                 do=("record_late_call",), line=178),
-        Row(State.DRAINING,                       Event.OWNERSHIP_LOST,              State.CHECKING_QUIESCENCE,            do=("note_stop",), line=179),
-        Row(State.DRAINING,                       Event.CANCEL_REQUESTED,            None,                                 line=181),
-        Row(State.DRAINING,                       Event.DEADLINE_EXCEEDED,           None,                                 line=181),
-        Row(State.DRAINING,                       Event.APPLICATION_CALLBACK_FAILED, None,                                 line=181),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            when=("ownership_is_lost",), line=169),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            when=("cancel_noted",), do=("end_cancelled",), line=170),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            when=("stop_noted",), do=("end_stopped",), line=171),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            when=("refusal_noted",), do=("end_refused",), line=172),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            when=("failure_noted",), do=("end_failed",), line=173),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            when=("block_noted",), do=("end_blocked",), line=174),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            when=("rejection_noted",), do=("end_rejected",), line=175),
+        Row(State.QUIESCING,                      None,                              State.CHECKING_QUIESCENCE,            when=("output_taken",), do=("end_completed",), line=176),
+        Row(State.QUIESCING,                      None,                              State.RECOVERY_REQUIRED,              line=177),
+        Row(State.QUIESCING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=242),
+        Row(State.CHECKING_QUIESCENCE,            None,                              State.SUPERSEDED,                     when=("quiescent", "ownership_is_lost"), line=178),
+        Row(State.CHECKING_QUIESCENCE,            None,                              State.SETTLING__COMMITTING,           when=("quiescent",), do=("prepare_outcome",), line=179),
+        Row(State.CHECKING_QUIESCENCE,            None,                              State.DRAINING,                       line=180),
+        Row(State.CHECKING_QUIESCENCE,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=242),
+        Row(State.DRAINING,                       Event.OPERATION_SETTLED,           State.CHECKING_QUIESCENCE,            line=181),
+        Row(State.DRAINING,                       Event.TOOL_AUTHORIZED,             State.CHECKING_QUIESCENCE,            do=("note_child",), line=182),
+        Row(State.DRAINING,                       Event.TOOL_APPROVAL_REQUIRED,      State.CHECKING_QUIESCENCE,            do=("note_child",), line=182),
+        Row(State.DRAINING,                       Event.TOOL_COMPLETED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=182),
+        Row(State.DRAINING,                       Event.TOOL_FAILED,                 State.CHECKING_QUIESCENCE,            do=("note_child",), line=182),
+        Row(State.DRAINING,                       Event.TOOL_REJECTED,               State.CHECKING_QUIESCENCE,            do=("note_child",), line=182),
+        Row(State.DRAINING,                       Event.TOOL_CANCELLED,              State.CHECKING_QUIESCENCE,            do=("note_child",), line=182),
+        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.CHECKING_QUIESCENCE,            when=("ownership_is_lost",), do=("note_child",), line=183),
+        Row(State.DRAINING,                       Event.TOOL_UNRESOLVED,             State.RECOVERY_REQUIRED,              do=("note_child",), line=184),
+        Row(State.DRAINING,                       Event.DRAIN_EXPIRED,               State.RECOVERY_REQUIRED,              line=185),
+        Row(State.DRAINING,                       Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=186),
+        Row(State.DRAINING,                       Event.LLM_COMPLETED,               None,                                 do=("record_late_call",), line=187),
+        Row(State.DRAINING,                       Event.LLM_FAILED,                  None,                                 do=("record_late_call",), line=187),
+        Row(State.DRAINING,                       Event.OWNERSHIP_LOST,              State.CHECKING_QUIESCENCE,            do=("note_stop",), line=188),
+        Row(State.DRAINING,                       Event.CANCEL_REQUESTED,            None,                                 line=190),
+        Row(State.DRAINING,                       Event.DEADLINE_EXCEEDED,           None,                                 line=190),
+        Row(State.DRAINING,                       Event.APPLICATION_CALLBACK_FAILED, None,                                 line=190),
         Row(State.SETTLING__COMMITTING,           Event.COMMITTED,                   State.SETTLING,                       do=("apply_outcome",), line=38),
         Row(State.SETTLING__COMMITTING,           Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=38),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SUPERSEDED,                     when=("ownership_is_lost",), line=189),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SETTLING_FAILURE,               when=("refusal_repairable",), do=("note_refusal",), line=190),
-        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.RECOVERY_REQUIRED,              do=("note_refusal",), line=191),
-        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SUPERSEDED,                     when=("ownership_is_lost",), line=192),
-        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SETTLING__RETRYING,             do=("note_unavailable",), line=193),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SUPERSEDED,                     when=("ownership_is_lost",), line=198),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.SETTLING_FAILURE,               when=("refusal_repairable",), do=("note_refusal",), line=199),
+        Row(State.SETTLING__COMMITTING,           Event.REFUSED,                     State.RECOVERY_REQUIRED,              do=("note_refusal",), line=200),
+        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SUPERSEDED,                     when=("ownership_is_lost",), line=201),
+        Row(State.SETTLING__COMMITTING,           Event.UNAVAILABLE,                 State.SETTLING__RETRYING,             do=("note_unavailable",), line=202),
         Row(State.SETTLING__COMMITTING,           Event.UNCERTAIN,                   State.SETTLING__RECONCILING,          line=38),
-        Row(State.SETTLING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=197),
-        Row(State.SETTLING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 line=198),
-        Row(State.SETTLING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 line=198),
-        Row(State.SETTLING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 line=198),
-        Row(State.SETTLING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=199),
+        Row(State.SETTLING__COMMITTING,           Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=206),
+        Row(State.SETTLING__COMMITTING,           Event.CANCEL_REQUESTED,            None,                                 line=207),
+        Row(State.SETTLING__COMMITTING,           Event.DEADLINE_EXCEEDED,           None,                                 line=207),
+        Row(State.SETTLING__COMMITTING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 line=207),
+        Row(State.SETTLING__COMMITTING,           Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=208),
         Row(State.SETTLING__RETRYING,             Event.RETRY_DUE,                   State.SETTLING__COMMITTING,           do=("renew_token",), line=38),
-        Row(State.SETTLING__RETRYING,             Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=196),
-        Row(State.SETTLING__RETRYING,             Event.CANCEL_REQUESTED,            None,                                 line=198),
-        Row(State.SETTLING__RETRYING,             Event.DEADLINE_EXCEEDED,           None,                                 line=198),
-        Row(State.SETTLING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, None,                                 line=198),
-        Row(State.SETTLING__RETRYING,             Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=199),
+        Row(State.SETTLING__RETRYING,             Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=205),
+        Row(State.SETTLING__RETRYING,             Event.CANCEL_REQUESTED,            None,                                 line=207),
+        Row(State.SETTLING__RETRYING,             Event.DEADLINE_EXCEEDED,           None,                                 line=207),
+        Row(State.SETTLING__RETRYING,             Event.APPLICATION_CALLBACK_FAILED, None,                                 line=207),
+        Row(State.SETTLING__RETRYING,             Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=208),
         Row(State.SETTLING__RECONCILING,          Event.READ_COMMITTED,              State.SETTLING,                       do=("apply_outcome",), line=38),
         Row(State.SETTLING__RECONCILING,          Event.SUPERSEDED,                  State.SUPERSEDED,                     do=("note_lost",), line=38),
-        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SUPERSEDED,                     when=("ownership_is_lost",), line=194),
-        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SETTLING__RETRYING,             line=195),
+        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SUPERSEDED,                     when=("ownership_is_lost",), line=203),
+        Row(State.SETTLING__RECONCILING,          Event.READ_UNWRITTEN,              State.SETTLING__RETRYING,             line=204),
         Row(State.SETTLING__RECONCILING,          Event.READ_CONFLICT,               State.RECOVERY_REQUIRED,              do=("abandon_barrier",), line=38),
         Row(State.SETTLING__RECONCILING,          Event.READ_FAILED,                 State.SETTLING__REREADING,            line=38),
-        Row(State.SETTLING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=197),
-        Row(State.SETTLING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 line=198),
-        Row(State.SETTLING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 line=198),
-        Row(State.SETTLING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 line=198),
-        Row(State.SETTLING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=199),
+        Row(State.SETTLING__RECONCILING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=206),
+        Row(State.SETTLING__RECONCILING,          Event.CANCEL_REQUESTED,            None,                                 line=207),
+        Row(State.SETTLING__RECONCILING,          Event.DEADLINE_EXCEEDED,           None,                                 line=207),
+        Row(State.SETTLING__RECONCILING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 line=207),
+        Row(State.SETTLING__RECONCILING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=208),
         Row(State.SETTLING__REREADING,            Event.REREAD_DUE,                  State.SETTLING__RECONCILING,          line=38),
-        Row(State.SETTLING__REREADING,            Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=196),
-        Row(State.SETTLING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 line=198),
-        Row(State.SETTLING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 line=198),
-        Row(State.SETTLING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 line=198),
-        Row(State.SETTLING__REREADING,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=199),
-        Row(State.SETTLING,                       None,                              State.SETTLED,                        line=188),
-        Row(State.SETTLING_FAILURE,               None,                              State.SETTLING__COMMITTING,           do=("prepare_outcome",), line=200),
-        Row(State.SETTLING_FAILURE,               Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=233),
-        Row(State.SETTLED,                        None,                              State.COMPLETED,                      when=("is_completed",), line=201),
-        Row(State.SETTLED,                        None,                              State.REJECTED,                       when=("is_rejected",), line=202),
-        Row(State.SETTLED,                        None,                              State.FAILED,                         when=("is_failed",), line=203),
-        Row(State.SETTLED,                        None,                              State.CANCELLED,                      when=("is_cancelled",), line=204),
-        Row(State.SETTLED,                        None,                              State.BLOCKED,                        when=("is_blocked",), line=205),
-        Row(State.SETTLED,                        None,                              State.RECOVERY_REQUIRED,              line=206),
-        Row(State.SETTLED,                        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=233),
-        Row(State.RECOVERING,                     None,                              State.SETTLED,                        when=("terminal_on_record",), line=209),
-        Row(State.RECOVERING,                     None,                              State.REFUSED,                        when=("nothing_on_record",), line=210),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("stop_on_record",), line=211),
-        Row(State.RECOVERING,                     None,                              State.FILTERING_INPUT,                when=("preparing_on_record",), line=212),
-        Row(State.RECOVERING,                     None,                              State.SUSPENDED,                      when=("suspended_on_record",), line=213),
-        Row(State.RECOVERING,                     None,                              State.APPLYING_DECISIONS,             when=("decided_on_record",), line=214),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_failed",), do=("note_answer_failure",), line=215),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_has_tools", "limit_reached"), do=("note_limit",), line=216),
-        Row(State.RECOVERING,                     None,                              State.STARTING_TOOLS,                 when=("answer_has_tools",), line=217),
-        Row(State.RECOVERING,                     None,                              State.OUTPUT_FILTERING,               when=("answer_is_output",), line=218),
-        Row(State.RECOVERING,                     None,                              State.PROBING,                        when=("tool_to_probe",), line=219),
-        Row(State.RECOVERING,                     None,                              State.AWAITING_RESOLUTION,            when=("unresolved_left",), line=220),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("lost_calls_exhausted",), do=("note_lost_calls",), line=221),
-        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("model_to_redispatch", "limit_reached"), do=("note_limit",), line=222),
-        Row(State.RECOVERING,                     None,                              State.CALLING_LLM__COMMITTING,        when=("model_to_redispatch",), do=("forget_lost_call", "prepare_provider_dispatch"), line=223),
-        Row(State.RECOVERING,                     None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("tool_to_replay",), do=("prepare_tool_dispatch",), line=224),
-        Row(State.RECOVERING,                     None,                              State.EVALUATING_TOOLS,               line=225),
-        Row(State.RECOVERING,                     Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=233),
-        Row(State.PROBING,                        Event.PROBE_FOUND,                 State.RESOLVING__COMMITTING,          do=("take_probe", "prepare_resolution"), line=226),
-        Row(State.PROBING,                        Event.PROBE_ABSENT,                State.RECOVERING,                     do=("mark_run",), line=227),
-        Row(State.PROBING,                        Event.PROBE_UNKNOWN,               State.RECOVERING,                     do=("mark_ask",), line=228),
-        Row(State.PROBING,                        Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=229),
-        Row(State.PROBING,                        Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=229),
-        Row(State.PROBING,                        Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=229),
-        Row(State.PROBING,                        Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=229),
-        Row(State.PROBING,                        Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=229),
-        Row(State.AWAITING_RESOLUTION,            Event.RESOLVED,                    State.RESOLVING__COMMITTING,          do=("take_resolution", "prepare_resolution"), line=230),
-        Row(State.AWAITING_RESOLUTION,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=231),
-        Row(State.AWAITING_RESOLUTION,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=231),
-        Row(State.AWAITING_RESOLUTION,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=231),
-        Row(State.AWAITING_RESOLUTION,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=231),
-        Row(State.AWAITING_RESOLUTION,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=231),
+        Row(State.SETTLING__REREADING,            Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     do=("note_stop",), line=205),
+        Row(State.SETTLING__REREADING,            Event.CANCEL_REQUESTED,            None,                                 line=207),
+        Row(State.SETTLING__REREADING,            Event.DEADLINE_EXCEEDED,           None,                                 line=207),
+        Row(State.SETTLING__REREADING,            Event.APPLICATION_CALLBACK_FAILED, None,                                 line=207),
+        Row(State.SETTLING__REREADING,            Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=208),
+        Row(State.SETTLING,                       None,                              State.SETTLED,                        line=197),
+        Row(State.SETTLING_FAILURE,               None,                              State.SETTLING__COMMITTING,           do=("prepare_outcome",), line=209),
+        Row(State.SETTLING_FAILURE,               Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=242),
+        Row(State.SETTLED,                        None,                              State.COMPLETED,                      when=("is_completed",), line=210),
+        Row(State.SETTLED,                        None,                              State.REJECTED,                       when=("is_rejected",), line=211),
+        Row(State.SETTLED,                        None,                              State.FAILED,                         when=("is_failed",), line=212),
+        Row(State.SETTLED,                        None,                              State.CANCELLED,                      when=("is_cancelled",), line=213),
+        Row(State.SETTLED,                        None,                              State.BLOCKED,                        when=("is_blocked",), line=214),
+        Row(State.SETTLED,                        None,                              State.RECOVERY_REQUIRED,              line=215),
+        Row(State.SETTLED,                        Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=242),
+        Row(State.RECOVERING,                     None,                              State.SETTLED,                        when=("terminal_on_record",), line=218),
+        Row(State.RECOVERING,                     None,                              State.REFUSED,                        when=("nothing_on_record",), line=219),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("stop_on_record",), line=220),
+        Row(State.RECOVERING,                     None,                              State.FILTERING_INPUT,                when=("preparing_on_record",), line=221),
+        Row(State.RECOVERING,                     None,                              State.SUSPENDED,                      when=("suspended_on_record",), line=222),
+        Row(State.RECOVERING,                     None,                              State.APPLYING_DECISIONS,             when=("decided_on_record",), line=223),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_failed",), do=("note_answer_failure",), line=224),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("answer_has_tools", "limit_reached"), do=("note_limit",), line=225),
+        Row(State.RECOVERING,                     None,                              State.STARTING_TOOLS,                 when=("answer_has_tools",), line=226),
+        Row(State.RECOVERING,                     None,                              State.OUTPUT_FILTERING,               when=("answer_is_output",), line=227),
+        Row(State.RECOVERING,                     None,                              State.PROBING,                        when=("tool_to_probe",), line=228),
+        Row(State.RECOVERING,                     None,                              State.AWAITING_RESOLUTION,            when=("unresolved_left",), line=229),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("lost_calls_exhausted",), do=("note_lost_calls",), line=230),
+        Row(State.RECOVERING,                     None,                              State.QUIESCING,                      when=("model_to_redispatch", "limit_reached"), do=("note_limit",), line=231),
+        Row(State.RECOVERING,                     None,                              State.CALLING_LLM__COMMITTING,        when=("model_to_redispatch",), do=("forget_lost_call", "prepare_provider_dispatch"), line=232),
+        Row(State.RECOVERING,                     None,                              State.DISPATCHING_TOOLS__COMMITTING,  when=("tool_to_replay",), do=("prepare_tool_dispatch",), line=233),
+        Row(State.RECOVERING,                     None,                              State.EVALUATING_TOOLS,               line=234),
+        Row(State.RECOVERING,                     Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=242),
+        Row(State.PROBING,                        Event.PROBE_FOUND,                 State.RESOLVING__COMMITTING,          do=("take_probe", "prepare_resolution"), line=235),
+        Row(State.PROBING,                        Event.PROBE_ABSENT,                State.RECOVERING,                     do=("mark_run",), line=236),
+        Row(State.PROBING,                        Event.PROBE_UNKNOWN,               State.RECOVERING,                     do=("mark_ask",), line=237),
+        Row(State.PROBING,                        Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=238),
+        Row(State.PROBING,                        Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=238),
+        Row(State.PROBING,                        Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=238),
+        Row(State.PROBING,                        Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=238),
+        Row(State.PROBING,                        Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=238),
+        Row(State.AWAITING_RESOLUTION,            Event.RESOLVED,                    State.RESOLVING__COMMITTING,          do=("take_resolution", "prepare_resolution"), line=239),
+        Row(State.AWAITING_RESOLUTION,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop",), line=240),
+        Row(State.AWAITING_RESOLUTION,            Event.DEADLINE_EXCEEDED,           State.QUIESCING,                      do=("note_stop",), line=240),
+        Row(State.AWAITING_RESOLUTION,            Event.APPLICATION_CALLBACK_FAILED, State.QUIESCING,                      do=("note_stop",), line=240),
+        Row(State.AWAITING_RESOLUTION,            Event.INTERNAL_ERROR,              State.QUIESCING,                      do=("note_stop",), line=240),
+        Row(State.AWAITING_RESOLUTION,            Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_stop",), line=240),
         Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.QUIESCING,                      when=("stop_noted",), do=("apply_resolution",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.COMMITTED,                   State.RESOLVING,                      do=("apply_resolution",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.SUPERSEDED,                  State.QUIESCING,                      do=("note_lost",), line=44),
@@ -1171,8 +1212,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RESOLVING__COMMITTING,          Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__COMMITTING,          Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
-        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.RESOLVING__COMMITTING,          Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.RESOLVING__COMMITTING,          Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__RETRYING,            Event.RETRY_DUE,                   State.RESOLVING__COMMITTING,          do=("renew_token",), line=44),
         Row(State.RESOLVING__RETRYING,            Event.CANCEL_REQUESTED,            State.QUIESCING,                      do=("note_stop", "abandon_barrier"), line=44),
@@ -1190,8 +1231,8 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RESOLVING__RECONCILING,         Event.CANCEL_REQUESTED,            None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__RECONCILING,         Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__RECONCILING,         Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
-        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=184),
-        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=185),
+        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              when=("answer_lost",), do=("note_stop", "abandon_barrier"), line=193),
+        Row(State.RESOLVING__RECONCILING,         Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=194),
         Row(State.RESOLVING__RECONCILING,         Event.OWNERSHIP_LOST,              None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__REREADING,           Event.REREAD_DUE,                  State.RESOLVING__RECONCILING,         line=44),
         Row(State.RESOLVING__REREADING,           Event.OWNERSHIP_LOST,              State.QUIESCING,                      do=("note_lost",), line=44),
@@ -1199,21 +1240,24 @@ MACHINE: Final[Machine[State, Event]] = Machine(
         Row(State.RESOLVING__REREADING,           Event.DEADLINE_EXCEEDED,           None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__REREADING,           Event.APPLICATION_CALLBACK_FAILED, None,                                 do=("note_stop",), line=44),
         Row(State.RESOLVING__REREADING,           Event.INTERNAL_ERROR,              None,                                 do=("note_stop",), line=44),
-        Row(State.RESOLVING,                      None,                              State.RECOVERING,                     line=232),
-        Row(State.RESOLVING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=233),
-        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      State.RECOVERING,                     when=("quiescent",), do=("take_record",), line=235),
-        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 when=("quiescent",), do=("read_again",), line=236),
-        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     when=("quiescent",), do=("note_stop",), line=237),
-        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      None,                                 line=238),
-        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 line=238),
-        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              None,                                 line=238),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_AUTHORIZED,             None,                                 do=("note_child",), line=239),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_APPROVAL_REQUIRED,      None,                                 do=("note_child",), line=239),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_COMPLETED,              None,                                 do=("note_child",), line=239),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_FAILED,                 None,                                 do=("note_child",), line=239),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_REJECTED,               None,                                 do=("note_child",), line=239),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_CANCELLED,              None,                                 do=("note_child",), line=239),
-        Row(State.RECOVERY_REQUIRED,              Event.TOOL_UNRESOLVED,             None,                                 do=("note_child",), line=239),
+        Row(State.RESOLVING,                      None,                              State.RECOVERING,                     line=241),
+        Row(State.RESOLVING,                      Event.INTERNAL_ERROR,              State.RECOVERY_REQUIRED,              line=242),
+        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      State.RECOVERING,                     when=("quiescent",), do=("take_record",), line=244),
+        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 when=("quiescent",), do=("read_again",), line=245),
+        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              State.SUPERSEDED,                     when=("quiescent",), do=("note_stop",), line=246),
+        Row(State.RECOVERY_REQUIRED,              Event.RELOAD,                      None,                                 line=247),
+        Row(State.RECOVERY_REQUIRED,              Event.CANCEL_REQUESTED,            None,                                 line=247),
+        Row(State.RECOVERY_REQUIRED,              Event.OWNERSHIP_LOST,              None,                                 line=247),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_AUTHORIZED,             None,                                 do=("note_child",), line=248),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_APPROVAL_REQUIRED,      None,                                 do=("note_child",), line=248),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_COMPLETED,              None,                                 do=("note_child",), line=248),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_FAILED,                 None,                                 do=("note_child",), line=248),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_REJECTED,               None,                                 do=("note_child",), line=248),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_CANCELLED,              None,                                 do=("note_child",), line=248),
+        Row(State.RECOVERY_REQUIRED,              Event.TOOL_UNRESOLVED,             None,                                 do=("note_child",), line=248),
+    ),
+    migrations=(
+        Migration("17610508c628", 1, compatible=True),
     ),
 )
 

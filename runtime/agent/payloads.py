@@ -7,15 +7,19 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from pawl.generated import stop as spec
 from pawl.runtime.agent.assembly import PLAIN, Assembly
 from pawl.runtime.agent.ledger import Ledger
+from pawl.runtime.fsm.step import advance
+from pawl.runtime.fsm.table import Taken
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.approvals import Decision
 from pawl.runtime.records.executions import ExecutionRecord, StopIntent
 from pawl.runtime.records.messages import Message, ModelAnswer
 from pawl.runtime.records.tools import ErrorInfo, StoredTool, ToolOutcome, ToolRow
 
-StopReason = Literal["cancel", "deadline", "listener", "error", "lost"]
+StopReason = spec.Event
+"""Why a run is asked to stop."""
 
 
 @attrs.frozen
@@ -26,8 +30,14 @@ class Stop:
     error: ErrorInfo | None = None
 
 
+def outweighs(asked: Stop, standing: Stop | None) -> bool:
+    """Whether a reason takes the place of the one that stands: the table of the machine `stop`."""
+    before = spec.State(standing.reason) if standing is not None else spec.State.UNASKED
+    return advance(spec.MACHINE, before, None, asked.reason).taken is Taken.MOVED
+
+
 TIME_IS_UP: Final = Stop(
-    "deadline",
+    StopReason.DEADLINE,
     ErrorInfo("DeadlineExceeded", "the run took longer than it was given (its timeout, or the agent's run_timeout)"),
 )
 """What a deadline says when it has passed."""

@@ -12,7 +12,7 @@ from pawl.runtime.agent.calls import Calls
 from pawl.runtime.agent.effects import AtRest, Reopened, RunProbe
 from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.outcomes import Outcomes
-from pawl.runtime.agent.payloads import TIME_IS_UP, ProbeAnswer, Recovered, Resolved, Stop
+from pawl.runtime.agent.payloads import TIME_IS_UP, ProbeAnswer, Recovered, Resolved, Stop, StopReason
 from pawl.runtime.agent.suspension import Approvals
 from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.barriers.answers import BarrierAnswer
@@ -151,7 +151,7 @@ class Recovery(Outcomes, Approvals, Calls):
                 ChildFact.stored(stored.row, stored.body, self._tells_model(stored.row.tool)) for stored in children
             )
             batch = Batch(record.batch_call_id, facts, record.on_rejection == "end") if facts else None
-        stop = Stop("cancel") if payload.intent is not None else None
+        stop = Stop(StopReason.CANCEL) if payload.intent is not None else None
         if stop is None and deadline_passed(record, self.now):  # as if it fired now: nothing is let go any more
             stop = TIME_IS_UP
         return replace(

@@ -1,4 +1,4 @@
-"""Stops and endings: which reason wins, when work has ended, and what the outcome will be."""
+"""Stops and endings: why the run is to end, when its work has ended, and what the outcome will be."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from pawl.runtime.agent.barrier_steps import Effects
 from pawl.runtime.agent.batch import Rank
 from pawl.runtime.agent.effects import Closed, ReadAgain, StopWork, Tell
 from pawl.runtime.agent.facts import NOTHING, Ending, Facts, error_info
-from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.agent.payloads import TIME_IS_UP, Stop, StopReason, outweighs
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.records.errors import OutcomeUnknown
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import JournalKind
 from pawl.runtime.records.tools import ErrorInfo
-
-_WEIGHT = {"error": 0, "listener": 1, "deadline": 2, "cancel": 2, "lost": 3}
 
 
 class Stops(Facts):
@@ -25,7 +23,31 @@ class Stops(Facts):
 
     def ownership_is_lost(self, payload: object) -> bool:
         """Somebody else owns this agent: nothing more is written here."""
-        return self.stop is not None and self.stop.reason == "lost"
+        return self.stop is not None and self.stop.reason == StopReason.LOST
+
+    def cancel_noted(self, payload: object) -> bool:
+        """Somebody asked the run to stop, and that is why it does."""
+        return self.stop is not None and self.stop.reason == StopReason.CANCEL
+
+    def refusal_noted(self, payload: object) -> bool:
+        """The store has refused what the run wanted to write."""
+        return self.refusal is not None
+
+    def failure_noted(self, payload: object) -> bool:
+        """Work failed, a call that counts, or a limit was reached."""
+        return self.failure is not None
+
+    def block_noted(self, payload: object) -> bool:
+        """A filter has blocked the text."""
+        return self.blocked is not None
+
+    def rejection_noted(self, payload: object) -> bool:
+        """A call was rejected, and the run was to end with it."""
+        return self.rejection is not None
+
+    def output_taken(self, payload: object) -> bool:
+        """The answer has passed all that was to judge it."""
+        return self.output is not None
 
     def quiescent(self, payload: object) -> bool:
         """No physical operation, no unanswered barrier, no child that is running or recording."""
@@ -36,20 +58,14 @@ class Stops(Facts):
     # actions ------------------------------------------------------------------------------------------------
 
     def note_stop(self, payload: Stop | Exception) -> tuple[Self, Effects]:
-        """The first reason wins, but a cancel or deadline overrides a listener's failure, and loss overrides all."""
-        asked = payload if isinstance(payload, Stop) else Stop("error", error_info(payload))
-        if (
-            self.stop is not None
-            and _WEIGHT[self.stop.reason] >= min(_WEIGHT[asked.reason], 2)
-            and asked.reason != "lost"
-        ):
-            return self, NOTHING
-        return replace(self, stop=asked), NOTHING
+        """Keep the reason, where the machine `stop` says that it takes the place of the one that stands."""
+        asked = payload if isinstance(payload, Stop) else Stop(StopReason.ERROR, error_info(payload))
+        return (replace(self, stop=asked) if outweighs(asked, self.stop) else self), NOTHING
 
     def note_lost(self, payload: Stop | BarrierAnswer) -> tuple[Self, Effects]:
         """The store's fence said it, or a child's: whoever owns the agent now, it is not this process."""
         owner = payload.owner if isinstance(payload, BarrierAnswer) else None
-        stop = payload if isinstance(payload, Stop) else Stop("lost", ErrorInfo("Superseded", owner or ""))
+        stop = payload if isinstance(payload, Stop) else Stop(StopReason.LOST, ErrorInfo("Superseded", owner or ""))
         return replace(self, stop=stop, barrier=None, held=False), NOTHING
 
     def note_failure(self, payload: object) -> tuple[Self, Effects]:
@@ -63,7 +79,7 @@ class Stops(Facts):
         return replace(self, blocked=ErrorInfo("FilterBlocked", str(reason))), NOTHING
 
     def stop_work(self, payload: object) -> tuple[Self, Effects]:
-        """Freeze the ending, then ask everything that runs to stop; its end is waited for."""
+        """Ask everything that runs to stop; its end is waited for."""
         children = self.batch.children if self.batch is not None else ()
         bodies = {child.row.tool_invocation_id for child in children}
         # A model call, or a probe; a body is asked by its own session.
@@ -76,27 +92,43 @@ class Stops(Facts):
             ]
         if self.preparing is not None:
             effects.append(StopWork(self.preparing))  # abandoned: nothing waits for it
-        ending = self.ending or self._ending()
         until = self.now + self.agent.drain_timeout
-        return replace(self, ending=ending, drain_until=until, barrier=None, preparing=None), tuple(effects)
+        return replace(self, drain_until=until, barrier=None, preparing=None), tuple(effects)
 
-    def _ending(self) -> Ending:
-        stop = self.stop
-        if stop is not None and stop.reason in ("cancel", "lost"):
-            return Ending("cancelled")
-        if stop is not None:
-            error = stop.error or ErrorInfo("DeadlineExceeded", "the run took longer than its deadline")
-            return Ending("failed", error=error)
-        if self.refusal is not None:
-            return Ending("failed", error=error_info(self.refusal))
-        if self.failure is not None:
-            return Ending("failed", error=self.failure)
-        if self.blocked is not None:
-            return Ending("blocked", error=self.blocked)
-        if self.rejection is not None:
-            said = "" if self.agent.output_filters else self._said()  # it never came to the filters
-            return Ending("rejected", output=said, error=ErrorInfo("Rejected", self.rejection))
-        return Ending("completed", output=self.output or "")
+    # the ending, frozen by the rows of `quiescing` --------------------------------------------------------------
+
+    def end_cancelled(self, payload: object) -> tuple[Self, Effects]:
+        """Somebody asked for it."""
+        return replace(self, ending=Ending("cancelled")), NOTHING
+
+    def end_stopped(self, payload: object) -> tuple[Self, Effects]:
+        """Something else has stopped it, and says so."""
+        assert self.stop is not None
+        error = self.stop.error or TIME_IS_UP.error
+        return replace(self, ending=Ending("failed", error=error)), NOTHING
+
+    def end_refused(self, payload: object) -> tuple[Self, Effects]:
+        """What it wanted to write can not be written."""
+        assert self.refusal is not None
+        return replace(self, ending=Ending("failed", error=error_info(self.refusal))), NOTHING
+
+    def end_failed(self, payload: object) -> tuple[Self, Effects]:
+        """Its work has failed."""
+        return replace(self, ending=Ending("failed", error=self.failure)), NOTHING
+
+    def end_blocked(self, payload: object) -> tuple[Self, Effects]:
+        """A filter has blocked its input or its output."""
+        return replace(self, ending=Ending("blocked", error=self.blocked)), NOTHING
+
+    def end_rejected(self, payload: object) -> tuple[Self, Effects]:
+        """A call was rejected, and the run with it; what the model said is its output."""
+        assert self.rejection is not None
+        said = "" if self.agent.output_filters else self._said()  # it never came to the filters
+        return replace(self, ending=Ending("rejected", said, ErrorInfo("Rejected", self.rejection))), NOTHING
+
+    def end_completed(self, payload: object) -> tuple[Self, Effects]:
+        """It has its output."""
+        return replace(self, ending=Ending("completed", self.output)), NOTHING
 
     def _said(self) -> str:
         """What the model said last; a session that was resumed knows it from the transcript."""

@@ -13,7 +13,7 @@ from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.deps import check_deps
 from pawl.runtime.agent.facts import error_info
 from pawl.runtime.agent.hooks import Hook, Hooks
-from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.agent.payloads import Stop, StopReason
 from pawl.runtime.app.agents import Identities
 from pawl.runtime.app.answers import Answers
 from pawl.runtime.app.definitions import Providers, by_name
@@ -176,7 +176,7 @@ class Life:
     def _listener_failed(self, event: Event, error: BaseException) -> None:
         why = error_info(error)
         said = f"a listener raised at '{event.kind}': {why.type}: {why.message}"
-        stop = Stop("listener", ErrorInfo("ListenerFailed", said))
+        stop = Stop(StopReason.LISTENER, ErrorInfo("ListenerFailed", said))
 
         def fail() -> None:
             self._keeper.deliver(event.execution_id, "application_callback_failed", stop)

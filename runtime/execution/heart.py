@@ -16,7 +16,7 @@ import attrs
 from pawl.generated import agent_invocation, tool_invocation
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.effects import Lost, Notify, Reopened, Spawn, Tell
-from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.agent.payloads import Stop, StopReason
 from pawl.runtime.agent.tool_invocation import ToolInvocation
 from pawl.runtime.fsm.errors import UnhandledEvent
 from pawl.runtime.fsm.step import Arm, Disarm, Step, advance, enter
@@ -260,7 +260,7 @@ class _Work:
         self.inside.append((None, effect.event, effect.payload))
 
     def lost(self, _: str | None, effect: Lost) -> None:
-        stop = Stop("lost", ErrorInfo("Superseded", effect.owner or ""))
+        stop = Stop(StopReason.LOST, ErrorInfo("Superseded", effect.owner or ""))
         self.inside.append((None, "ownership_lost", stop))
 
     def reopened(self, _: str | None, effect: Reopened) -> None:

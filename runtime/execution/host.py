@@ -17,7 +17,7 @@ from pawl.generated.agent_invocation import State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.hooks import Hooks
-from pawl.runtime.agent.payloads import Recovered, Stop
+from pawl.runtime.agent.payloads import Recovered, Stop, StopReason
 from pawl.runtime.barriers.admission import AlreadyStarted, same_start
 from pawl.runtime.barriers.claim import Claimed, take_over
 from pawl.runtime.barriers.rest import give_back
@@ -243,7 +243,7 @@ class Host:
 
     def stop_live(self, execution_id: str) -> bool:
         """Tell a live session of an intent that is on record. False when the execution is not run here."""
-        return self.keeper.deliver(execution_id, "cancel_requested", Stop("cancel"))
+        return self.keeper.deliver(execution_id, "cancel_requested", Stop(StopReason.CANCEL))
 
     def holds_still(self, record: ExecutionRecord) -> bool:
         """Whether this process has the execution without running it: it is just being claimed, or let go."""

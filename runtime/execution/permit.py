@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.agent.payloads import Stop, StopReason
 from pawl.runtime.barriers.claim import hold_on
 from pawl.runtime.execution.act import Permit
 from pawl.runtime.execution.insisting import Insist
@@ -41,7 +41,9 @@ class Leave:
                     self._lease.written(lease)
                     self._lapses = self._lease.lapses
                 case Superseded(owner):
-                    self._post("ownership_lost", Stop("lost", ErrorInfo("Superseded", owner or "")), None, None)
+                    self._post(
+                        "ownership_lost", Stop(StopReason.LOST, ErrorInfo("Superseded", owner or "")), None, None
+                    )
                 case Refused(error):
                     self._post("internal_error", error, None, None)
             then(isinstance(said, Committed))

@@ -6,7 +6,7 @@ import logging
 
 import attrs
 
-from pawl.runtime.agent.payloads import Recovered, Stop
+from pawl.runtime.agent.payloads import Recovered, Stop, StopReason
 from pawl.runtime.barriers.claim import take_over
 from pawl.runtime.barriers.rest import give_back
 from pawl.runtime.execution.awaited import AwaitedStore
@@ -68,7 +68,7 @@ class Reloading:
             reloaded = self._keeper.deliver(execution_id, "reload", found)
         except Superseded as error:
             owner = ErrorInfo("Superseded", error.owner or "")
-            self._keeper.deliver(execution_id, "ownership_lost", Stop("lost", owner))
+            self._keeper.deliver(execution_id, "ownership_lost", Stop(StopReason.LOST, owner))
             raise
         except PawlError as error:
             self._keeper.waiting.settle(execution_id, None, error)

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from pawl import Agent, Message, scripted
+from pawl.generated.agent_invocation import MACHINE, State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
-from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.agent.payloads import Stop, StopReason
 from pawl.runtime.agent.transcript import Transcript
+from pawl.runtime.fsm.step import enter
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
@@ -37,7 +39,7 @@ def stopped(*reasons: str) -> Stop:
     """The reason that stands after these have come, in this order."""
     told = context()
     for reason in reasons:
-        told, effects = told.note_stop(Stop(reason, ErrorInfo("E", reason)))  # type: ignore[arg-type]
+        told, effects = told.note_stop(Stop(StopReason(reason), ErrorInfo("E", reason)))
         assert effects == ()
     assert told.stop is not None
     return told.stop
@@ -63,37 +65,62 @@ def test_a_loss_of_ownership_overrides_everything_and_is_never_overridden(other:
 
 def test_an_exception_is_a_reason_with_its_name_and_text() -> None:
     told, _ = context().note_stop(ValueError("no \ud800"))
-    assert told.stop == Stop("error", ErrorInfo("ValueError", "no \\ud800"))
+    assert told.stop == Stop(StopReason.ERROR, ErrorInfo("ValueError", "no \\ud800"))
+
+
+def ended(**facts: Any) -> AgentInvocation:
+    """A run that begins to end, knowing this."""
+    return enter(MACHINE, State.QUIESCING, context(**facts)).context
 
 
 @pytest.mark.parametrize(
     ("facts", "status", "error"),
     [
-        ({"stop": Stop("cancel"), "failure": WHY, "output": "x"}, "cancelled", None),
-        ({"stop": Stop("deadline"), "rejection": "no"}, "failed", "DeadlineExceeded"),
-        ({"stop": Stop("listener", WHY)}, "failed", "E"),
+        ({"stop": Stop(StopReason.CANCEL), "failure": WHY, "output": "x"}, "cancelled", None),
+        ({"stop": Stop(StopReason.DEADLINE), "rejection": "no"}, "failed", "DeadlineExceeded"),
+        ({"stop": Stop(StopReason.LISTENER, WHY)}, "failed", "E"),
         ({"refusal": ValueError("no"), "failure": WHY}, "failed", "ValueError"),
         ({"failure": WHY, "blocked": ErrorInfo("FilterBlocked", "b")}, "failed", "E"),
         ({"blocked": ErrorInfo("FilterBlocked", "b"), "rejection": "no"}, "blocked", "FilterBlocked"),
         ({"rejection": "no", "output": "x"}, "rejected", "Rejected"),
         ({"output": "x"}, "completed", None),
-        ({}, "completed", None),
+        ({"output": ""}, "completed", None),
     ],
 )
-def test_how_a_run_ends_is_frozen_when_it_begins_to_end(facts: dict[str, Any], status: str, error: str | None) -> None:
-    told, _ = context(**facts).stop_work(None)
+def test_how_a_run_ends_is_the_first_of_the_reasons_that_are_so(
+    facts: dict[str, Any], status: str, error: str | None
+) -> None:
+    told = ended(**facts)
     assert told.ending is not None
     assert told.ending.status == status
     assert (told.ending.error.type if told.ending.error is not None else None) == error
-    again, _ = replace(told, failure=WHY, stop=Stop("cancel")).stop_work(None)
-    assert again.ending == told.ending
+
+
+def test_a_run_that_begins_to_end_for_no_reason_is_closed() -> None:
+    step = enter(MACHINE, State.QUIESCING, context())
+    assert (step.state, step.context.ending) == (State.RECOVERY_REQUIRED, None)
+
+
+def test_a_run_that_belongs_to_somebody_else_gets_no_ending_here() -> None:
+    step = enter(MACHINE, State.QUIESCING, context(stop=Stop(StopReason.LOST), output="x"))
+    assert (step.state, step.context.ending) == (State.SUPERSEDED, None)
+
+
+def test_no_way_leads_back_to_where_an_ending_is_frozen_but_through_the_record() -> None:
+    reached, fresh = {State.QUIESCING}, [State.QUIESCING]
+    while fresh:
+        here = fresh.pop()
+        targets = {row.target for row in MACHINE.rows if row.source is here and row.target is not None}
+        assert State.QUIESCING not in targets, here
+        fresh += targets - reached - {State.RECOVERING}
+        reached |= targets
 
 
 def test_a_rejected_run_says_what_its_model_said_last() -> None:
     said = Transcript([Message("user", "go"), Message("assistant", "first"), Message("tool", "3", tool_call_id="c1")])
-    told, _ = context(rejection="no", transcript=said).stop_work(None)
+    told = ended(rejection="no", transcript=said)
     assert told.ending is not None
     assert told.ending.output == "first"
-    told, _ = context(rejection="no").stop_work(None)
+    told = ended(rejection="no")
     assert told.ending is not None
     assert told.ending.output == ""

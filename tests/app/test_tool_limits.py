@@ -23,7 +23,7 @@ from pawl import (
     scripted,
     tool,
 )
-from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.agent.payloads import Stop, StopReason
 from pawl.runtime.agent.tool_invocation import ToolInvocation
 from pawl.runtime.execution import heart
 from pawl.runtime.execution.keeper import Keeper
@@ -246,7 +246,7 @@ def test_a_slot_that_was_granted_in_the_moment_of_the_cancellation_is_not_lost(m
         release = keeper._workshop._slots.release
 
         def stop() -> None:
-            keeper.deliver(execution.id, "cancel_requested", Stop("cancel"))
+            keeper.deliver(execution.id, "cancel_requested", Stop(StopReason.CANCEL))
 
         def stops_first(name: str) -> bool:
             done = release(name)  # this posts the grant

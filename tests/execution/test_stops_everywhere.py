@@ -10,7 +10,7 @@ import pytest
 from execution.walk import Walk
 from execution.walk_answers import STOPS, Waiting
 from execution.walk_cast import BREAKABLE_TOOL
-from pawl.runtime.agent.payloads import Stop
+from pawl.runtime.agent.payloads import Stop, StopReason
 from pawl.runtime.execution import heart
 from pawl.runtime.execution.heart import Message
 from pawl.runtime.records.statuses import TERMINAL
@@ -229,7 +229,7 @@ def test_whatever_the_store_says_after_a_cancellation_the_run_ends(wish: Wish, a
 def test_a_loss_that_the_store_does_not_confirm_is_a_loss_all_the_same() -> None:
     walk = led(Wish("settling.reconciling", "cancel_requested", landed=False))
     assert walk.live is not None
-    walk.deliver(Message(walk.live.session, "ownership_lost", Stop("lost"), walk.now))
+    walk.deliver(Message(walk.live.session, "ownership_lost", Stop(StopReason.LOST), walk.now))
     message = dict(walk.waiting.pop(0).ways)["reads"]()
     assert message is not None
     walk.deliver(message)

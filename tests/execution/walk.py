@@ -46,6 +46,7 @@ from pawl.runtime.agent.payloads import (
     Recovered,
     Resolved,
     Stop,
+    StopReason,
     WorkFailed,
 )
 from pawl.runtime.barriers.admission import Admission
@@ -444,7 +445,7 @@ class Walk(Answers):
         if self.trouble and what < 0.3:
             stops = dict(STOPS)
             if state is State.SUSPENDED:
-                stops["approval_expired"] = Stop("deadline")
+                stops["approval_expired"] = Stop(StopReason.DEADLINE)
             event = self.random.choice(sorted(stops))
             if event == "ownership_lost":
                 self.resume_lost(state)
@@ -457,7 +458,7 @@ class Walk(Answers):
     def resume_lost(self, state: State) -> None:
         def make(found: Recovered) -> object:
             self.lose_ownership()
-            return Stop("lost")
+            return Stop(StopReason.LOST)
 
         self.resume(state, "ownership_lost", make)
 

@@ -19,6 +19,7 @@ from pawl.runtime.agent.payloads import (
     Recovered,
     SlotGranted,
     Stop,
+    StopReason,
     ToolEnded,
 )
 from pawl.runtime.barriers.admission import Admission
@@ -43,11 +44,11 @@ from pawl.runtime.store.memory_tables import MemoryTransaction
 NAME, AGENT_ID = "x1", "a"
 
 STOPS: dict[str, object] = {
-    "cancel_requested": Stop("cancel"),
-    "deadline_exceeded": Stop("deadline"),
-    "application_callback_failed": Stop("listener", ErrorInfo("E", "deaf")),
+    "cancel_requested": Stop(StopReason.CANCEL),
+    "deadline_exceeded": Stop(StopReason.DEADLINE),
+    "application_callback_failed": Stop(StopReason.LISTENER, ErrorInfo("E", "deaf")),
     "internal_error": RuntimeError("inside"),
-    "ownership_lost": Stop("lost"),
+    "ownership_lost": Stop(StopReason.LOST),
 }
 
 
@@ -283,7 +284,10 @@ class Answers:
         assert live is not None
         if self._lost() and self.random.random() < 0.5 and self.trouble:
             self.waiting.append(
-                Waiting("reload", [("lost", lambda: Message(live.session, "ownership_lost", Stop("lost"), self.now))])
+                Waiting(
+                    "reload",
+                    [("lost", lambda: Message(live.session, "ownership_lost", Stop(StopReason.LOST), self.now))],
+                )
             )
             return
 
