@@ -7,7 +7,7 @@ answered with the truth, and then the run must come to the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Final, Self
 
 import attrs
@@ -15,12 +15,12 @@ import attrs
 from pawl.runtime.records.errors import PawlError
 from pawl.runtime.simulation.acting import StepFailed
 from pawl.runtime.simulation.comparing import Came, Seen, Way, difference, of_recovery
-from pawl.runtime.simulation.expecting import Sight
+from pawl.runtime.simulation.expecting import Sight, check
 from pawl.runtime.simulation.faults import BARRIERS, Do, Fault
 from pawl.runtime.simulation.playing import Player, first_unsupported
 from pawl.runtime.simulation.process import CallLost
 from pawl.runtime.simulation.scenario import Do as DoDef
-from pawl.runtime.simulation.scenario import Expected, FaultDef, RunExpected, Scenario
+from pawl.runtime.simulation.scenario import Expected, FaultDef, Place, RunExpected, Scenario
 from pawl.runtime.simulation.spelling import scenario_text
 from pawl.runtime.simulation.stage import Run, Stage
 from pawl.runtime.simulation.steps import Advance, Expect, Fails, Resolve, Step
@@ -61,13 +61,14 @@ class Failure:
 @attrs.frozen
 class Explored:
     """What exploring found: how many disturbances were tried, those that were not made up for; `refused` says why
-    nothing was tried.
+    nothing was tried, `at` where the file says what that is about.
     """
 
     scenario: Scenario
     tried: int
     failures: tuple[Failure, ...] = ()
     refused: str | None = None
+    at: Place | None = None
 
     @property
     def ok(self) -> bool:
@@ -77,7 +78,8 @@ class Explored:
     def check(self) -> Self:
         """Itself. Raises AssertionError with the first failure, as a scenario file that shows it."""
         if self.refused is not None:
-            raise AssertionError(f"{self.scenario.name}: {self.refused}")
+            where = f"{self.at}: " if self.at is not None else ""
+            raise AssertionError(f"{where}{self.scenario.name}: {self.refused}")
         for failure in self.failures:
             shown_by = f"---\n# {failure.fault}\n{scenario_text(failure.scenario)}"
             raise AssertionError(f"{self.scenario.name}, with {failure.fault}: {failure.what}\n{shown_by}")
@@ -94,11 +96,12 @@ def explore(
     """
     unsupported = first_unsupported(scenario)
     if unsupported is not None:
-        return Explored(scenario, 0, (), str(unsupported))
+        return Explored(scenario, 0, (), str(unsupported), unsupported.at)
     try:
         base = _undisturbed(scenario, store())
     except (AssertionError, PawlError, CallLost) as error:
-        return Explored(scenario, 0, (), f"it does not even hold undisturbed: {error}")
+        at = getattr(error, "at", None) or scenario.at
+        return Explored(scenario, 0, (), f"it does not even hold undisturbed: {error}", at)
     chosen: Sequence[tuple[Fault, ...]] = list(_disturbances(base, pairs))
     if sample is not None:
         chosen = sample(chosen)
@@ -131,6 +134,8 @@ def _undisturbed(scenario: Scenario, store: Store | None) -> Came:
     try:
         player = Explorer(stage, None)
         player.steps()
+        if scenario.expect is not None:
+            check(stage, scenario.expect)
         return player.came()
     finally:
         stage.world.close()
@@ -171,7 +176,7 @@ def _again(fault: Fault, key: str) -> Iterator[Fault]:
 
 
 class Explorer(Player):
-    """A player that helps a disturbed run along: it looks at nothing in between, lets time pass where the undisturbed
+    """A player that helps a disturbed run along: it compares nothing in between, lets time pass where the undisturbed
     run needed none, and answers questions with the truth. `base` is the undisturbed run, None for that itself.
     """
 
@@ -185,7 +190,7 @@ class Explorer(Player):
 
     def step(self, step: Step, following: Iterable[Step] = ()) -> None:
         """One step of the scenario, and the way to where the undisturbed run was after it."""
-        if not isinstance(step, Expect):
+        if self._base is None or not isinstance(step, Expect):
             self._try(step, following)
         if self._base is not None and len(self.ways) < len(self._base.ways):
             self._catch_up(self._base.ways[len(self.ways)])
@@ -322,6 +327,16 @@ def _shown(scenario: Scenario, base: Came, player: Explorer, named: str) -> Scen
         scenario,
         name=f"{scenario.name}, with {named}",
         faults=faults,
-        steps=tuple(player.acted),
+        steps=tuple(_briefly(player.acted)),
         expect=Expected(runs=runs),
     )
+
+
+def _briefly(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps, with time that passes in one go where nothing is done in between."""
+    for kind, group in groupby(steps, type):
+        passed = list(group)
+        if kind is Advance:
+            yield Advance(seconds=sum(step.seconds for step in passed if isinstance(step, Advance)), at=passed[0].at)
+        else:
+            yield from passed

@@ -160,4 +160,4 @@ def test_what_does_not_hold_is_not_explored(shell: Shell) -> None:
 
     assert ran.code == 1
     assert ran.err == "wrong.yaml:9:5: S01 'clerc' is not a definition or a logical agent; did you mean 'clerk'?\n"
-    assert ran.out.splitlines()[1] == "      teams.yaml:2:1: teams are not supported yet, and 'crew' is one"
+    assert ran.out.splitlines()[1] == "      teams.yaml:12:15: teams are not supported yet, and 'crew' is one"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from pawl import InvalidArguments
@@ -13,6 +15,8 @@ from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.playing import play
 from pawl.runtime.simulation.running import explore_scenario, scenarios_of
 from pawl.runtime.simulation.spelling import scenario_text
+from pawl.runtime.simulation.steps import Advance
+from pawl.runtime.store.port import Transaction
 
 TEXT = """
 scenario: 1
@@ -166,6 +170,34 @@ def test_what_does_not_hold_undisturbed_is_not_explored() -> None:
     assert found.refused.startswith("it does not even hold undisturbed: `decide` raised StaleRequest")
     with pytest.raises(AssertionError, match="a payment: it does not even hold"):
         found.check()
+
+
+@pytest.mark.parametrize("line", ["  - expect: {r1: {outcome: suspended}}", "  r1: {outcome: completed}"])
+def test_what_is_not_as_the_file_expects_is_not_explored(line: str) -> None:
+    found = explored(TEXT.replace(line, line.replace("suspended", "running").replace("completed", "failed")))
+
+    assert found.refused is not None
+    assert found.refused.startswith("it does not even hold undisturbed: r1.outcome: expected")
+    assert found.at is not None
+    assert found.at.line == TEXT.splitlines().index(line) + 1
+
+
+def test_answers_left_over_do_not_keep_it_from_being_explored() -> None:
+    assert explored(TEXT.replace("{text: done}", "{text: done}, {text: more}")).refused is None
+
+
+def _unreadable(commit: ToolCommit, tx: Transaction) -> Reading:
+    raise OSError("the disk is gone")
+
+
+def test_time_that_passes_is_shown_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ToolCommit, "read_back", _unreadable)
+    failures = [one for one in explored().failures if "lose_reply_committed at tool_outcome" in one.fault]
+    steps = [type(step) for step in failures[0].scenario.steps]
+
+    assert Advance in steps
+    assert (Advance, Advance) not in pairwise(steps)
+    assert not play(failures[0].scenario).ok
 
 
 def test_what_cannot_be_read_is_refused() -> None:

@@ -158,7 +158,7 @@ def _tell_explored(explored: Explored) -> None:
         return out(f"ok    {name} ({number} disturbances)", "green")
     if explored.refused is not None:
         out(f"FAIL  {name}", "red")
-        return out(f"      {explored.scenario.at}: {explored.refused}")
+        return out(f"      {explored.at or explored.scenario.at}: {explored.refused}")
     out(f"FAIL  {name} ({len(explored.failures)} of {number} disturbances)", "red")
     for failure in explored.failures:
         out(f"      {failure.fault}: {failure.what}")
