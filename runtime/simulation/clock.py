@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
@@ -171,15 +170,16 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 def _aside(outer: asyncio.AbstractEventLoop, run: Callable[[], None]) -> None:
     """Run while `outer` and the task in it count as not running."""
     task = asyncio.current_task(outer)  # none in a plain callback
-    if sys.version_info >= (3, 12) and task is not None:
-        asyncio.tasks._swap_current_task(outer, None)  # noqa: SLF001
+    swap: Any = getattr(asyncio.tasks, "_swap_current_task", None)  # from Python 3.12 on, and unknown to type checkers
+    if swap is not None and task is not None:
+        swap(outer, None)
     asyncio._set_running_loop(None)  # noqa: SLF001
     try:
         run()
     finally:
         asyncio._set_running_loop(outer)  # noqa: SLF001
-        if sys.version_info >= (3, 12) and task is not None:
-            asyncio.tasks._swap_current_task(outer, task)  # noqa: SLF001
+        if swap is not None and task is not None:
+            swap(outer, task)
 
 
 class _NoInput(selectors.SelectSelector):
