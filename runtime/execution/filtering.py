@@ -11,6 +11,7 @@ import attrs
 
 from pawl.runtime.agent.callback import Callback
 from pawl.runtime.agent.result_filters import ResultQuery, Withheld, passed
+from pawl.runtime.execution.patience import MOMENT
 from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.loop.log import about, place_of
 from pawl.runtime.loop.log import raised as tell_raised
@@ -33,8 +34,9 @@ class Returned:
 class Filtering:
     """The filters of one call, in order. `ended` hears of the filtered text, or of the error that takes its place.
 
-    A filter that has had `timeout` seconds is asked to stop, and `expired` is called; its end is waited for. A stop of
-    the run does not stop a filter: the tool did run, and what it did is recorded.
+    A filter that has had `timeout` seconds is asked to stop, and `expired` is called; its end is waited for. For a
+    thread it waits as long again at most, and is not asked at all if it gets none. A stop of the run does not stop a
+    filter: the tool did run, and what it did is recorded.
     """
 
     def __init__(
@@ -59,12 +61,12 @@ class Filtering:
         if not self._filters:
             return self._ended(text, None)
         callback = self._filters.pop(0)
-        stage = _Stage(self, callback)
+        stage = _Stage(self, self._environment, callback, self._timeout)
         try:
             stage.job = self._start(callback, text, stage)
         except Exception as error:  # back-pressure, or a closed pool: it was not asked, so nothing goes on
             return self._failed(f"the {callback.where} could not be asked: {type(error).__name__}")
-        stage.timer = self._environment.later(self._timeout, stage.late)
+        stage.look_in(self._timeout)
         return None
 
     def _start(self, callback: Callback, text: str, stage: _Stage) -> Cancellable:
@@ -75,12 +77,14 @@ class Filtering:
             return await answer if inspect.isawaitable(answer) else answer
 
         def ask_blocking() -> Any:
+            stage.begin()
             answer = callback.call(text, query)
             if inspect.iscoroutine(answer):
                 answer.close()  # nobody will await it; its type is the error
             return answer
 
         if callback.is_async:
+            stage.begin()
             return self._environment.spawn(ask(), stage.over)
         return self._environment.offload(ask_blocking, stage.over)
 
@@ -122,25 +126,42 @@ class Filtering:
 
 
 class _Stage:
-    """One filter at work."""
+    """One filter at work, or waiting for a thread."""
 
     job: Cancellable | None = None
-    timer: Cancellable | None = None
+    _timer: Cancellable | None = None
+    _begun: float | None = None
 
-    def __init__(self, filtering: Filtering, callback: Callback) -> None:
-        self._filtering, self._callback = filtering, callback
+    def __init__(self, filtering: Filtering, environment: Environment, callback: Callback, timeout: float) -> None:
+        self._filtering, self._environment, self._callback = filtering, environment, callback
+        self._timeout = timeout
         self._late = self._over = False
 
-    def late(self) -> None:
-        """It has had its time."""
-        if not self._over and self.job is not None:
-            self._late = True
+    def begin(self) -> None:
+        """It has its thread, or needs none. From any thread."""
+        self._begun = self._environment.now()
+
+    def look_in(self, seconds: float) -> None:
+        """Look again whether it takes too long."""
+        self._timer = self._environment.later(seconds, self._look)
+
+    def _look(self) -> None:
+        if self._over or self.job is None:
+            return None
+        if self._begun is None:
+            if self.job.cancel() is False:  # just now
+                return self.look_in(self._timeout)
+        else:
+            left = self._begun + self._timeout - self._environment.now()
+            if left > MOMENT:
+                return self.look_in(left)
             self.job.cancel()
-            self._filtering.expire()
+        self._late = True
+        return self._filtering.expire()
 
     def over(self, answer: object, error: BaseException | None) -> None:
         """It has ended."""
         self._over = True
-        if self.timer is not None:
-            self.timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._filtering.over(self._callback, answer, error, self._late)

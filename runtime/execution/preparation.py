@@ -26,6 +26,7 @@ from pawl.runtime.agent.ledger import Ledger, continued, ledger_of
 from pawl.runtime.agent.payloads import FilteredText, InvalidOutput, LoadedContext, WorkFailed
 from pawl.runtime.agent.transcript import Transcript
 from pawl.runtime.execution.load import conversation, messages
+from pawl.runtime.execution.patience import MOMENT, STEP, Step
 from pawl.runtime.execution.work import Post
 from pawl.runtime.llm.port import ToolSpec
 from pawl.runtime.loop.environment import Cancellable, Environment
@@ -41,21 +42,12 @@ Said = tuple[str, object]
 """An event, and its payload."""
 
 
-@attrs.frozen
-class _Work:
-    """Work that runs: its task, and the event of its failure."""
-
-    job: Cancellable
-    failed: str
-
-
 class Preparation:
     """Runs callbacks for the sessions of one runtime. Knows no states."""
 
     def __init__(self, environment: Environment, store: Store, deps: object) -> None:
         self._environment, self._store, self._deps = environment, store, deps
-        self._running: dict[str, _Work] = {}
-        self._queued: dict[object, str] = {}
+        self._running: dict[str, Step] = {}
 
     def __len__(self) -> int:
         return len(self._running)
@@ -74,36 +66,60 @@ class Preparation:
         """Abandon it: its result is dropped, whether or not it listens."""
         running = self._running.pop(work, None)
         if running is not None:
-            running.job.cancel()
+            running.call_off()
 
     def late(self, invocation: AgentInvocation, post: Post) -> None:
-        """It has had its time: `preparation_expired`, or its failure where a callback waits for a thread until now."""
-        work = invocation.preparing
+        """The time of a step is over: `preparation_expired`, but for what its callbacks have waited for threads.
+
+        So long again at most is waited for threads: then the step fails, and says which callback has none.
+        """
+        work, limit = invocation.preparing, invocation.agent.preparation_timeout
         running = self._running.get(work) if work is not None else None
-        where = self._queued.get(running.job) if running is not None else None
-        if work is None or running is None or where is None:
+        if work is None or running is None:
+            return post("preparation_expired", None, None, None)
+        now = self._environment.now()
+        waited = running.waits(now)
+        left = limit - (waited if running.queued is not None else now - running.started - waited)
+        if left > MOMENT:
+            running.look = self._environment.later(left, partial(self._look, running, invocation, post))
+            return None
+        if running.queued is None:
             return post("preparation_expired", None, None, None)
         self.stop(work)
         said = (
-            f"no thread was free for the {where} of {invocation.agent.name} when its "
-            f"{invocation.agent.preparation_timeout:g} s were over (preparation_timeout): blocking code holds them all"
+            f"no thread was free for the {running.queued} of {invocation.agent.name} within {limit:g} s "
+            "(preparation_timeout): blocking code holds them all"
         )
         return post(running.failed, WorkFailed(ErrorInfo("PreparationTimeout", said), work), None, None)
 
+    def _look(self, running: Step, invocation: AgentInvocation, post: Post) -> None:
+        """Whether it is late now, if it is still at it."""
+        if invocation.preparing is not None and self._running.get(invocation.preparing) is running:
+            self.late(invocation, post)
+
     def _start(self, name: str, work: Coroutine[Any, Any, Said], failed: str, post: Post) -> None:
+        running = Step(failed, self._environment.now())
+
         def ended(said: Said | None, error: BaseException | None) -> None:
             if self._running.pop(name, None) is None:
                 return  # abandoned
+            if running.look is not None:
+                running.look.cancel()
             if said is not None:
                 post(said[0], said[1], None, None)
             else:
                 post(failed, WorkFailed(failure(error), name), None, None)
 
+        async def step() -> Said:
+            STEP.set(running)
+            return await work
+
         try:
-            self._running[name] = _Work(self._environment.spawn(work, ended), failed)
+            running.job = self._environment.spawn(step(), ended)
         except BaseException:
             work.close()
             raise
+        self._running[name] = running
 
     # callbacks ------------------------------------------------------------------------------------------------
 
@@ -130,23 +146,23 @@ class Preparation:
             if not future.done():
                 future.set_result((value, error))
 
-        task = asyncio.current_task()
+        step, environment = STEP.get(), self._environment
 
         def begun() -> T:
-            self._queued.pop(task, None)
+            step.begun(environment.now())
             return body()
 
         job: Cancellable | None = None
-        self._queued[task] = where
+        step.queued, step.since = where, environment.now()
         try:
-            job = self._environment.read(begun, arrived) if reads else self._environment.offload(begun, arrived)
+            job = environment.read(begun, arrived) if reads else environment.offload(begun, arrived)
             value, error = await future
         except asyncio.CancelledError:
             if job is not None:
                 job.cancel()
             raise
         finally:
-            self._queued.pop(task, None)
+            step.begun(environment.now())
         if error is not None:
             raise Raised(where, error) from error
         return value  # type: ignore[no-any-return]

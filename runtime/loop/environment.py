@@ -32,7 +32,7 @@ class Cancellable(Protocol):
 
 
 class Environment(Protocol):
-    """What a runtime needs of the world. All but `wake` is called on the loop only."""
+    """What a runtime needs of the world. All but `now` and `wake` is called on the loop only."""
 
     def now(self) -> float:
         """Unix seconds."""

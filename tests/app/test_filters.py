@@ -265,6 +265,46 @@ def test_a_filter_that_no_thread_was_free_for_is_not_said_to_be_slow(
         assert not asked
 
 
+@pytest.mark.parametrize("stage", ["input", "output"])
+@pytest.mark.parametrize(
+    ("waits", "takes", "count", "says"),
+    [
+        (6, 6, 1, ""),
+        (3, 3, 2, ""),
+        (6, 8, 1, "took longer than its 7 s"),
+        (3, 4, 2, "took longer than its 7 s"),
+        (8, 1, 1, "no thread was free for the {} filter 'slow' of a within 7 s"),
+        (4, 1, 2, "no thread was free for the {} filter 'slow' of a within 7 s"),
+    ],
+)
+def test_the_time_of_filters_begins_when_they_do_and_they_wait_for_threads_as_long_again(
+    stage: str, waits: float, takes: float, count: int, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with World() as world:
+
+        def slow(text: str) -> str:
+            process.environment.takes(takes)
+            return text
+
+        agent = echo(preparation_timeout=7, **{f"{stage}_filters": [slow] * count})
+        process = world.open(agent)
+        offload = process.environment.offload
+        monkeypatch.setattr(
+            process.environment,
+            "offload",
+            lambda body, done: process.environment.later(waits, lambda: offload(body, done)),
+        )
+        rest = process.do(process.runtime.run(agent, "hello"))
+        if not says:
+            assert isinstance(rest, Completed)
+            assert count * (waits + takes) <= world.clock.time < count * (waits + takes) + 1
+        else:
+            assert isinstance(rest, Failed)
+            assert rest.error.type == "PreparationTimeout"
+            assert says.format(stage) in rest.error.message
+            assert 7 <= world.clock.time <= 15
+
+
 class Queued:
     """A body that waits for a thread."""
 

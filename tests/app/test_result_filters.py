@@ -478,3 +478,25 @@ def test_a_filter_that_no_thread_was_free_for_is_not_said_to_be_slow(monkeypatch
         assert isinstance(process.do(process.runtime.run(one, "go")), Completed)
         says = "error: no thread was free for the tool result filter 'shout' within 7 s; the result is withheld"
         assert told(world) == [says]
+
+
+@pytest.mark.parametrize(("waits", "takes", "asked_to_stop"), [(6, 6, False), (6, 8, True)])
+def test_the_time_of_a_filter_begins_when_it_does(
+    waits: float, takes: float, asked_to_stop: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(text: str) -> str:
+        process.environment.takes(takes)
+        return text.upper()
+
+    one = agent(slow, body=read_async, preparation_timeout=7)
+    with World(one) as world:
+        process = world.open()
+        offload = process.environment.offload
+        monkeypatch.setattr(
+            process.environment,
+            "offload",
+            lambda body, done: process.environment.later(waits, lambda: offload(body, done)),
+        )
+        assert isinstance(process.do(process.runtime.run(one, "go")), Completed)
+        assert told(world) == [SECRET.upper()]
+        assert any(move.target == "stopping" for _, _, move in world.moves) is asked_to_stop
