@@ -222,12 +222,12 @@ class Actor:
             case Decide():
                 items = {name: _decision(name, verdict) for name, verdict in step.items.items()}
                 request, _ = self._asked.setdefault(id(step), (self._request(execution_id, step), 0))
-                await process.runtime.decide(request, approve=step.approve, message=step.message, items=items or None)
+                said = process.runtime.decide(request, approve=step.approve, message=step.message, items=items or None)
+                self._stage.compare(await said)
             case Resolve():
                 _, revision = self._asked.setdefault(id(step), ("", self._stage.world.record(execution_id).revision))
-                await process.runtime.resolve(
-                    execution_id, step.subject, step.outcome, result=_result(step), error=step.error, revision=revision
-                )
+                words = {"result": _result(step), "error": step.error, "revision": revision}
+                self._stage.compare(await process.runtime.resolve(execution_id, step.subject, step.outcome, **words))
 
     def _request(self, execution_id: str, step: Decide) -> str:
         request = self._stage.world.record(execution_id).request

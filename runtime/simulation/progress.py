@@ -11,12 +11,16 @@ from pawl.runtime.simulation.world import World
 def check_progress(world: World) -> None:
     """Look at every execution that a living process runs, while nothing moves without the passing of time.
 
-    Raises Violated for one that is neither closed nor waits for an operation, an answer of the store, or a timer.
+    Raises Violated for one that is neither closed nor waits for an operation, an answer of the store, or a timer, and
+    for a handle that nobody will settle.
     """
     for process in world.processes:
         if not process.alive or process.paused or process.closed:
             continue
         keeper = process.keeper
+        for execution_id, handles in keeper.waiting._rests.items():  # noqa: SLF001 - the kit looks in
+            if keeper.live(execution_id) is None and not all(handle.done() for handle in handles):
+                raise Violated(f"I10: a handle of {execution_id} waits in {process.name}, where nothing will settle it")
         for live in keeper.executing:
             if not keeper.closed(live.execution_id) and not _waits(keeper, live):
                 calls = ", ".join(f"{name} {child.state}" for name, child in live.children.items()) or "none"

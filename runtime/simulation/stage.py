@@ -12,6 +12,7 @@ import attrs
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.app.execution import Execution
+from pawl.runtime.execution.output import current_rest
 from pawl.runtime.records.errors import (
     AgentBusy,
     AgentNotFound,
@@ -23,6 +24,7 @@ from pawl.runtime.records.errors import (
     Superseded,
 )
 from pawl.runtime.records.events import Event, EventKind
+from pawl.runtime.records.rests import NeedsResolution, Rest, Suspended
 from pawl.runtime.simulation.cast import Cast
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import CallLost, Process
@@ -67,7 +69,7 @@ class Stage:
             shuffle=seed is not None,
             leap=True,
         )
-        self.world.group = scenario.group
+        self.world.group, self.world.strict = scenario.group, True
         self.cast = Cast(self.script, self.world.takes)
         self.definitions: dict[str, AgentDef] = dict(scenario.agents)
         self.agents: dict[str, Agent[Any]] = {}
@@ -124,6 +126,8 @@ class Stage:
 
     def _hear(self, event: Event) -> None:
         self.told.append(event)
+        if event.kind in (EventKind.APPROVAL_REQUIRED, EventKind.RECOVERY_RESOLUTION_REQUIRED):
+            self._compare_event(event)
         if event.kind is EventKind.APPROVAL_REQUIRED:
             requests = self.requests.setdefault(event.execution_id, [])
             if event.data["request"]["id"] not in requests:
@@ -235,15 +239,49 @@ class Stage:
         """Await the rest of a run, and remember what came instead; where it is run here, its event comes before."""
         here = process.keeper.live(execution.id) is not None
         try:
-            await execution
+            rest = await execution
+            self.compare(rest)
             run.trouble = None
             told = [event for event in process.events if event.execution_id == execution.id and event.kind in RESTS]
             late = f"the handle of {execution.id} settled before any event of a rest was told"
             self.world.invariants.notice("I10", bool(told) or not here, late)
         except (OutcomeUnknown, Superseded) as error:
             run.trouble = error
+            closed = isinstance(error, Superseded) or process.keeper.closed(execution.id)
+            self.world.invariants.notice(
+                "I10", closed, f"a client was told of {execution.id}, which is not closed: {error}"
+            )
         except (RuntimeClosed, asyncio.CancelledError):
             return
+
+    def compare(self, rest: Rest[Any]) -> None:
+        """What a client was told is what is on record, unless the run has moved on since. Raises Violated."""
+        found = self.world.store.read(current_rest(rest.execution_id, {}))
+        same = found is None or found.revision != rest.revision or self._certain(found) == self._certain(rest)
+        self.world.invariants.notice("I10", same, f"a client was told {rest}, and on record is {found}")
+
+    def _certain(self, rest: Rest[Any]) -> Rest[Any]:
+        """Without the calls that have a probe: what it said last is on no record."""
+        if not isinstance(rest, NeedsResolution):
+            return rest
+        probed = self._probed(rest.execution_id)
+        return attrs.evolve(rest, unresolved=tuple(one for one in rest.unresolved if one.subject not in probed))
+
+    def _probed(self, execution_id: str) -> set[str]:
+        return {row.tool_call_id for row in self.world.rows(execution_id) if row.policy == "probe"}
+
+    def _compare_event(self, event: Event) -> None:
+        """What listeners are told to decide or to resolve is what is on record. Raises Violated."""
+        found = self.world.store.read(current_rest(event.execution_id, {}))
+        told = [*event.data.get("undecided", ()), *(one["subject"] for one in event.data.get("subjects", ()))]
+        asked: list[str] = []
+        if isinstance(found, Suspended):
+            asked = list(found.undecided)
+        elif isinstance(found, NeedsResolution):
+            unsaid = self._probed(event.execution_id).difference(told)
+            asked = [one.subject for one in found.unresolved if one.subject not in unsaid]
+        what = f"listeners were told of {told}, and on record is {found}"
+        self.world.invariants.notice("I10", found is None or asked == told, what)
 
 
 async def _drain(stream: Any) -> None:
