@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from pawl.runtime.agent.assembly import PLAIN, Assembly, restored
 from pawl.runtime.agent.payloads import Recovered
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.output import ended
 from pawl.runtime.records.evolution import goes_on
+from pawl.runtime.records.errors import StoreCorrupt
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.messages import Message, Role, ToolCall
@@ -75,6 +76,19 @@ def journal(tx: Transaction, record: ExecutionRecord, after: int = 0, page: int 
                 return
 
 
+def _context(tx: Transaction, record: ExecutionRecord) -> dict[str, Any]:
+    """The durable context. Raises StoreCorrupt for what no start has written."""
+    if record.context is None:
+        return {}
+    try:
+        kept = json.loads(tx.contents.get(record.context))
+    except ValueError:
+        kept = None
+    if not isinstance(kept, dict):
+        raise StoreCorrupt(f"the durable context of execution {record.execution_id} is no JSON object; restore a backup")
+    return kept
+
+
 def _assembly(tx: Transaction, record: ExecutionRecord, said: Sequence[JournalRecord]) -> Assembly:
     """What the request of a model call was made of that was let go and has no answer."""
     manifest = record.manifest
@@ -99,7 +113,7 @@ def recovered(execution_id: str) -> Operation[Recovered]:
             answers=root.answers,
             input=tx.contents.get(record.input),
             output=tx.contents.get(record.result) if record.result is not None else None,
-            context=json.loads(tx.contents.get(record.context)) if record.context is not None else {},
+            context=_context(tx, record),
             messages=messages(said),
             assembly=_assembly(tx, record, said),
             tools=tools,

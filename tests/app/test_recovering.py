@@ -31,8 +31,10 @@ from pawl import (
     scripted,
     tool,
 )
-from pawl.runtime.records.errors import CodecError
+from pawl.runtime.execution.load import recovered
+from pawl.runtime.records.errors import CodecError, StoreCorrupt
 from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.journal import Content
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import Process
 from pawl.runtime.simulation.world import World
@@ -534,6 +536,27 @@ def test_a_record_that_cannot_be_read_is_left_alone_and_keeps_nobody_from_work(f
     with pytest.raises(CodecError, match="iterations"):
         process.do(process.runtime.run(agent, "go", id="r1"))
     world.close()
+
+
+@pytest.mark.parametrize("kept", ["[1]", "null", '"text"', "no JSON"])
+def test_a_durable_context_that_no_start_has_written_is_not_gone_on_with(kept: str) -> None:
+    agent = agent_of(ask)
+    with World(agent, faults=[Fault("model#1", "crash_during_effect")]) as world:
+        process = world.open()
+        process.begin(process.runtime.run(agent, "go", id="r1", durable_context={"tenant": 7}))
+        world.settle()
+        (record,) = world.records()
+        body = Content.of(kept)
+        world.store.submit(lambda tx: tx.contents.put(body), lambda _: None)
+        wrong = replace(record, context=body.digest)
+        world.store.submit(lambda tx: tx.executions.save(wrong, record.revision), lambda _: None)
+        process = world.open()
+        world.settle()
+        assert world.records() == [wrong]
+        assert world.root(record.agent_id).owner is None
+        assert world.witness.model_calls == {"a": 1}
+        with pytest.raises(StoreCorrupt, match="is no JSON object"):
+            world.store.read(recovered(record.execution_id))
 
 
 def damage(path: Path) -> None:
