@@ -10,8 +10,8 @@ from pawl.runtime.agent.assembly import PLAIN, Assembly, restored
 from pawl.runtime.agent.payloads import Recovered
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.output import ended
-from pawl.runtime.records.evolution import goes_on
 from pawl.runtime.records.errors import StoreCorrupt
+from pawl.runtime.records.evolution import goes_on
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind, JournalRecord
 from pawl.runtime.records.messages import Message, Role, ToolCall
@@ -85,7 +85,9 @@ def _context(tx: Transaction, record: ExecutionRecord) -> dict[str, Any]:
     except ValueError:
         kept = None
     if not isinstance(kept, dict):
-        raise StoreCorrupt(f"the durable context of execution {record.execution_id} is no JSON object; restore a backup")
+        raise StoreCorrupt(
+            f"the durable context of execution {record.execution_id} is no JSON object; restore a backup"
+        )
     return kept
 
 

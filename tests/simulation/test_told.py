@@ -55,7 +55,9 @@ def test_listeners_who_are_told_of_less_than_is_on_record_are_noticed(monkeypatc
     all_of_it = Recovery._unresolved
     monkeypatch.setattr(Recovery, "_unresolved", lambda self: all_of_it(self)[:1])
 
-    assert failure(TWO_LOST).startswith("invariant I10: listeners were told of ['c1'], and on record is NeedsResolution")
+    assert failure(TWO_LOST).startswith(
+        "invariant I10: listeners were told of ['c1'], and on record is NeedsResolution"
+    )
 
 
 def test_a_client_who_is_told_something_else_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
