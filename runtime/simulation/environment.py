@@ -35,8 +35,9 @@ class SimulatedEnvironment:
     """What a Runtime needs of the world, on a VirtualLoop.
 
     `shuffle`, where given, delays results by some turns of the loop, so that they arrive in another order. `full`
-    makes the offload pool refuse with Backpressure. `leaps`: renewals of the lease and looks at the store are kept
-    apart as `upkeep`, which happens when time has passed, and for which time does not stop.
+    makes the offload pool refuse with Backpressure; `crowded` is asked whether it does for the next one. `leaps`:
+    renewals of the lease and looks at the store are kept apart as `upkeep`, which happens when time has passed, and
+    for which time does not stop.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class SimulatedEnvironment:
         pid: int,
         is_dead: Callable[[Owner], bool],
         shuffle: random.Random | None = None,
+        crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self._loop, self._name, self._pid, self._is_dead, self._shuffle = loop, name, pid, is_dead, shuffle
+        self._crowded = crowded
         self._ids = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._takes = 0.0
@@ -98,7 +101,7 @@ class SimulatedEnvironment:
 
     def offload(self, body: Callable[[], T], done: Done[T]) -> SimulatedJob[T]:
         """Run `body` on the loop when its turn comes. Raises Backpressure, RuntimeClosed."""
-        if self.full and not self.closed:
+        if not self.closed and (self._crowded() or self.full):
             raise Backpressure("the simulated pool is full; nothing was started, try again later")
         return self.read(body, done)
 

@@ -207,7 +207,7 @@ class Explorer(Player):
             if not isinstance(step, Fails):
                 self.troubles.append(str(error))
             self.stage.settle()
-            self._recover(step, reopened_later=False)
+            self._recover(step)
 
     def _true(self, step: Resolve) -> Resolve:
         """What a scenario says of an effect, unless the disturbance has made it untrue."""

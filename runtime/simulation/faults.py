@@ -23,6 +23,8 @@ AtBarrier: TypeAlias = Literal[
     "superseded",
     "hold",
     "hold_reply",
+    "slow",
+    "full",
 ]
 AtBody: TypeAlias = Literal["crash_before_effect", "crash_during_effect", "crash_after_effect", "hold"]
 Do: TypeAlias = AtBarrier | AtBody
@@ -63,7 +65,9 @@ class Fault:
       (0: until the next process is opened).
     * `foreign_write`: another writer, who knows no fence, has advanced the record before; `…_unseen`: and the reply
       is lost, so that the read-back finds it. `superseded`: another process has taken the agent over before.
-    * `hold`, `hold_reply`: the submission, or its answer, waits until `release(at)`.
+    * `hold`, `hold_reply`: the submission, or its answer, waits until `release(at)`; `slow`: its answer comes `times`
+      virtual seconds later.
+    * `full`, at `pool#n`: the pool has no room for the n-th piece of application code.
 
     With `run`, the start id of a run, the number counts what belongs to that run alone. `keyed`: `at` is a key as in
     Met, which other faults do not shift.

@@ -6,11 +6,13 @@ Only `random` and `randrange` of the generator are used, and nothing whose order
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar, cast
 
 import attrs
 
+from pawl.runtime.simulation.beyond import SECRET, AgentBeyond, ToolBeyond
+from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.scenario import (
     AgentDef,
     Answer,
@@ -30,6 +32,7 @@ from pawl.runtime.simulation.steps import (
     Advance,
     Beside,
     Cancel,
+    Change,
     Close,
     Crash,
     Decide,
@@ -65,6 +68,19 @@ _AT_BARRIER: Final = (
     *("crash_before_commit", "crash_after_commit", "lose_reply_committed", "lose_reply_rolled_back", "unavailable"),
     *("unreadable", "refuse", "superseded", "foreign_write"),
 )
+_OWN: Final = ("create", "take_over", "take_back", "let_go", "renew", "bury", "stop_intent", "hold_on")
+_LOST: Final = (
+    *("crash_before_commit", "crash_after_commit", "lose_reply_committed", "lose_reply_rolled_back", "unavailable"),
+    "slow",
+)
+_BEYOND: Final[tuple[tuple[str, tuple[Any, ...]], ...]] = (
+    *((f"read:{barrier}", ("crash_before_commit", "unavailable", "slow")) for barrier in _BARRIERS),
+    *((name, _LOST) for name in _OWN),
+    *((f"probe:{tool}", ("crash_before_effect",)) for tool in _TOOLS),
+    ("pool", ("full",)),
+)
+"""Places of faults that no scenario file can say, and what can happen there."""
+
 _AT_BODY: Final = ("crash_before_effect", "crash_during_effect", "crash_after_effect")
 
 
@@ -74,11 +90,19 @@ class Program:
 
     scenario: Scenario
     order: int | None = None
+    more: tuple[Fault, ...] = ()
+    """Faults that no scenario file can say."""
 
 
 def generate(seed: int) -> Program:
     """The program of a seed: one or two definitions, up to three runs, and what befalls them."""
     return _Generator(seed).program(seed)
+
+
+def versioned(agent: str, version: int, compatible_with: tuple[int, ...]) -> Change:
+    """The step that gives a definition another version, and says whose runs that finishes."""
+    to = AgentDef(version=version, compatible_with=compatible_with)
+    return Change(agent=agent, to=to, written=frozenset({"version", "compatible_with"}))
 
 
 class Draw:
@@ -123,6 +147,9 @@ class _Generator:
         self._logical: list[tuple[str, str]] = []
         """Logical agents with their definitions."""
         self._beside = False
+        self._versions: dict[str, int] = {}
+        self._beyond = self._draw.chance(0.4)
+        """Whether there is what no scenario file can say."""
 
     def program(self, seed: int) -> Program:
         draw = self._draw
@@ -137,7 +164,8 @@ class _Generator:
             group=draw.chance(0.1),
             steps=steps,
         )
-        return Program(scenario, draw.between(0, 999) if draw.chance(0.5) else None)
+        order = draw.between(0, 999) if draw.chance(0.5) else None
+        return Program(scenario, order, tuple(self._more()) if self._beyond else ())
 
     # definitions --------------------------------------------------------------------------------------------
 
@@ -157,6 +185,22 @@ class _Generator:
             output_filter=self._filter(),
             token_limit=draw.maybe(0.08, (3, 12, 40)),
             tools={name: self._tool() for name in _TOOLS[: draw.between(1, len(_TOOLS))]},
+            beyond=self._agent_beyond() if self._beyond else None,
+        )
+
+    def _agent_beyond(self) -> AgentBeyond:
+        draw = self._draw
+        return AgentBeyond(
+            model_calls=draw.maybe(0.1, (1, 2, 4)),
+            tool_calls=draw.maybe(0.1, (1, 2, 5)),
+            total_tokens=draw.maybe(0.1, (1, 30, 90)),
+            number=draw.chance(0.2),
+            hook=draw.weighed([(4, None), (3, "count"), (1, "hide"), (1, "raise")]),
+            results=draw.weighed([(7, None), (1, "block"), (2, "change"), (1, "raise")]),
+            unfiltered=draw.chance(0.2),
+            slow=draw.weighed([(4, 0.0), (1, 0.5), (1, 3.0)]),
+            preparation_timeout=draw.weighed([(4, 60.0), (1, 2.0)]),
+            drain_timeout=draw.weighed([(3, 600.0), (1, 2.0)]),
         )
 
     def _filter(self) -> FilterDef | None:
@@ -173,6 +217,8 @@ class _Generator:
         raises = "out of stock" if draw.chance(0.12) else None
         returns = draw.maybe(0.6, (("one",), ("one", "two"), (3,), ("secret",), ({"n": 1},)))
         policy = Approve("ask", raises="no policy today")
+        beyond = self._tool_beyond() if self._beyond else None
+        secret = beyond is not None and beyond.secret
         return ToolDef(
             approval=draw.weighed([(5, Approve()), (4, Approve("ask")), (1, Approve("reject")), (1, policy)]),
             recovery=recovery,
@@ -183,7 +229,20 @@ class _Generator:
             takes=draw.weighed([(4, 0.0), (1, 0.5), (1, 5.0), (1, 20.0)]),
             timeout=draw.maybe(0.3, (0.2, 4.0, 10.0)),
             cancellable=draw.chance(0.3),
-            schema={"n": "integer"} if draw.chance(0.2) else None,
+            schema={"n": "integer"} if draw.chance(0.2) or secret else None,
+            beyond=beyond,
+        )
+
+    def _tool_beyond(self) -> ToolBeyond:
+        draw = self._draw
+        return ToolBeyond(
+            max_concurrent=draw.maybe(0.25, (1, 1, 2)),
+            rate=draw.maybe(0.2, ((1, 5.0), (2, 1.0))),
+            secret=draw.chance(0.2),
+            approval_timeout=draw.maybe(0.1, (1.0, 40.0)),
+            asks_for=draw.weighed([(6, 0.0), (1, 1.0), (1, 90.0)]),
+            max_result_bytes=draw.maybe(0.1, (2,)),
+            result=draw.weighed([(8, None), (1, "block"), (1, "change"), (1, "raise")]),
         )
 
     def _probes(self) -> tuple[Probed, ...]:
@@ -194,9 +253,13 @@ class _Generator:
 
     def _model(self) -> dict[str, tuple[Answer, ...]]:
         runs = len(self._runs)
+        keys = dict(self._agents)
+        if len(self._logical) > len(keys) and self._draw.chance(0.3):
+            name, definition = self._logical[-1]
+            keys[name] = self._agents[definition]  # a logical agent with answers of its own
         return {
             name: tuple(self._answer(made) for _ in range(self._draw.between(2 * runs, 3 + 5 * runs)))
-            for name, made in self._agents.items()
+            for name, made in keys.items()
         }
 
     def _answer(self, made: AgentDef) -> Answer:
@@ -214,15 +277,20 @@ class _Generator:
             return Answer(malformed=True)
         if kind == "hang" and made.model_timeout is not None:
             return Answer(hang=True)
-        text = draw.one(("all done", "the secret is out", "done"))
+        numbers = made.beyond is not None and made.beyond.number
+        text = draw.one(("all done", "the secret is out", "done", *(("42",) * 3 if numbers else ())))
         return Answer(text=text, chunks=(text[:3], text[3:]) if draw.chance(0.2) else (), usage=usage, takes=takes)
 
     def _call(self, made: AgentDef) -> Called:
         draw = self._draw
         self._ids += 1
         args: Any = draw.weighed([(20, {"n": 1}), (2, {}), (1, {"n": "x"}), (1, "{")])
-        tools = tuple(made.tools)
-        return Called(f"c{self._ids}", "nothing" if draw.chance(0.03) else draw.one(tools), args)
+        name = "nothing" if draw.chance(0.03) else draw.one(tuple(made.tools))
+        beyond = made.tools[name].beyond if name in made.tools else None
+        if args == {"n": 1} and beyond is not None and beyond.secret:
+            args = {"n": SECRET}
+        again = self._ids > 1 and draw.chance(0.02)  # a model that gives an id twice
+        return Called(f"c{self._ids - again}", name, args)
 
     # what goes wrong ----------------------------------------------------------------------------------------
 
@@ -230,8 +298,9 @@ class _Generator:
         draw = self._draw
         often = draw.one((0.0, 0.08, 0.2, 0.4))
         bodies = draw.one((0.0, 0.05, 0.2, 0.4))
+        runs = [run for run, _ in self._runs]
         faults = [
-            FaultDef(f"{barrier}#{number}", self._at_barrier(barrier))
+            FaultDef(f"{barrier}#{number}", self._at_barrier(barrier), draw.maybe(0.1, runs))
             for barrier in _BARRIERS
             for number in range(1, 7)
             if draw.chance(often)
@@ -244,6 +313,26 @@ class _Generator:
             if draw.chance(bodies)
         ]
         return faults
+
+    def _more(self) -> Iterator[Fault]:
+        """What happens to the runtime's own work on the store, and to probes."""
+        draw = self._draw
+        often = draw.one((0.0, 0.02, 0.1))
+        slow = draw.one((0.0, 0.1, 0.5))
+        for barrier in _BARRIERS:
+            for number in range(1, 5):
+                if draw.chance(slow):
+                    yield Fault(f"{barrier}#{number}", "slow", times=draw.one((1, 2, 4, 40)))
+        for place, dos in _BEYOND:
+            for number in range(1, 4):
+                if draw.chance(often):
+                    do = draw.one(dos)
+                    yield Fault(f"{place}#{number}", do, times=draw.between(1, 3))
+        for barrier in _FREE_BARRIERS:
+            if draw.chance(often):
+                yield Fault(
+                    f"{barrier}#{draw.between(1, 4)}", "foreign_write_unseen" if draw.chance(0.1) else "superseded"
+                )
 
     def _at_barrier(self, barrier: str) -> Do:
         draw = self._draw
@@ -285,6 +374,7 @@ class _Generator:
             name=f"r{number}",
             mode="stream" if draw.chance(0.15) else "run",
             durable_context={"tenant": 7} if draw.chance(0.1) else None,
+            id=draw.maybe(0.06, ("once",)),
             process=self._process(),
         )
 
@@ -307,12 +397,22 @@ class _Generator:
             (1, self._redeliver),
             (1, self._close),
         ]
+        if self._beyond or draw.chance(0.1):
+            makers.append((1, self._change))
         told = () if self._runs else (self._decide, self._cancel, self._resolve, self._redeliver)
         return draw.weighed([(weight, make) for weight, make in makers if make not in told])()
 
     def _what(self) -> str:
         tools = [tool for made in self._agents.values() for tool in made.tools]
         return self._draw.one(("model", *tools))
+
+    def _change(self) -> list[Step]:
+        """Another version of a definition, for processes that are opened later: most finish what was begun before."""
+        draw = self._draw
+        name = draw.one(tuple(self._agents))
+        version = self._versions[name] = self._versions.get(name, 1) + 1
+        known = tuple(range(1, version)) if draw.chance(0.7) else ()
+        return [versioned(name, version, known), *(self._close() if draw.chance(0.6) else ())]
 
     def _crash(self) -> list[Step]:
         draw = self._draw

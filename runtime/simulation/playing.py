@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, Self
 
 import attrs
@@ -111,23 +111,20 @@ class Player:
         self.actor.act(step)
         check_progress(self.stage.world)
         if isinstance(step, Reopen):
-            again, self._again = self._again, []
-            self._repeat(again)
+            self._repeat()
         if isinstance(step, Crash):
             self.stage.lost.append(step.process or FIRST)
-        self._recover(step, reopened_later=_reopens(following))
+        self._recover(step, _reopened(following))
 
-    def _recover(self, step: Step, *, reopened_later: bool) -> None:
+    def _recover(self, step: Step, later: Collection[str] = ()) -> None:
+        """Reopen what was lost, but for those that are reopened `later`."""
         for _ in range(_CRASHES):
             self._note(step)
+            self.stage.lost = [name for name in self.stage.lost if name not in later]
             if not self.stage.lost:
                 return
-            if reopened_later:
-                self.stage.lost.clear()
-                return
             self._reopen()
-            again, self._again = self._again, []
-            self._repeat(again)
+            self._repeat()
         raise StepFailed(f"`{step.word}` loses its process again and again", step.at)
 
     def _note(self, step: Step) -> None:
@@ -143,10 +140,19 @@ class Player:
         self.stage.settle()
         check_progress(self.stage.world)
 
-    def _repeat(self, steps: Iterable[Step]) -> None:
-        for step in steps:
-            self.actor.act(step, repeated=True)
-            self._note(step)
+    def _repeat(self) -> None:
+        """What was interrupted, once more, where its process is there again."""
+        again, self._again = self._again, []
+        for step in again:
+            if self._is_up(getattr(getattr(step, "step", step), "process", None)):
+                self.actor.act(step, repeated=True)
+                self._note(step)
+            elif step not in self._again:
+                self._again.append(step)
+
+    def _is_up(self, name: str | None) -> bool:
+        process = self.stage.processes.get(name or FIRST)
+        return process is not None and process.alive
 
 
 def check_definitions(stage: Stage) -> None:
@@ -158,14 +164,15 @@ def check_definitions(stage: Stage) -> None:
             raise StepFailed(str(error), made.at) from error
 
 
-def _reopens(following: Iterable[Step]) -> bool:
-    """Whether a `reopen` comes before anything that needs a process."""
+def _reopened(following: Iterable[Step]) -> set[str]:
+    """The processes that a `reopen` is for before anything needs a process."""
+    names: set[str] = set()
     for step in following:
         if isinstance(step, Reopen):
-            return True
-        if not isinstance(step, Change | Advance):
-            return False
-    return False
+            names.add(step.process or FIRST)
+        elif not isinstance(step, Change | Advance):
+            break
+    return names
 
 
 def first_unsupported(scenario: Scenario) -> Unsupported | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pawl.runtime.agent.definition import Agent
 from pawl.runtime.app.runtime import Runtime
+from pawl.runtime.execution.heart import Live
 from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.execution.mail import Mail
 from pawl.runtime.records.events import Event
@@ -61,7 +62,7 @@ class Process:
         self.name, self.pid = name, pid
         self.alive, self.paused, self.restless = True, False, True
         self.loop = VirtualLoop(clock)
-        self.environment = SimulatedEnvironment(self.loop, name, pid, world.is_dead, shuffle)
+        self.environment = SimulatedEnvironment(self.loop, name, pid, world.is_dead, shuffle, world.crowded)
         self.events: list[Event] = []
         self._listener: Callable[[Event], None] | None = options.pop("on_event", None)
         self.store = SimulatedStore(store, name, self.environment, world)
@@ -90,6 +91,13 @@ class Process:
             )
 
         keeper.inbox._handle = handled  # noqa: SLF001
+        broken = keeper.observer.broken
+
+        def broke(live: Live, what: str, error: Exception) -> None:
+            broken(live, what, error)
+            self._world.broke(self, live, what, error)
+
+        keeper.observer.broken = broke  # type: ignore[method-assign]  # the kit looks in
 
     def redeliver(self, mail: Mail) -> bool:
         """Post a message once more where it came from. False when nothing takes it any more."""

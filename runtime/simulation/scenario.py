@@ -12,6 +12,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import attrs
 
+from pawl.runtime.simulation.beyond import AgentBeyond, ToolBeyond
+
 
 class Spelled(Enum):
     """How a scalar is written where its Python type does not say so."""
@@ -79,6 +81,7 @@ class ToolDef:
     timeout: Seconds | None = None
     cancellable: bool = False
     schema: dict[str, str] | None = None
+    beyond: ToolBeyond | None = attrs.field(default=None, kw_only=True, metadata=_NO_KEY)
 
 
 @attrs.frozen
@@ -141,6 +144,7 @@ class AgentDef:
     subagents: dict[str, SubagentDef] = attrs.field(factory=dict)
     handoffs: dict[str, HandoffDef] = attrs.field(factory=dict)
     compatible_with: tuple[int, ...] = attrs.field(default=(), metadata=_NO_KEY)
+    beyond: AgentBeyond | None = attrs.field(default=None, kw_only=True, metadata=_NO_KEY)
     at: Place | None = attrs.field(default=None, kw_only=True, eq=False, repr=False, metadata=_NO_KEY)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import attrs
 
+from pawl.runtime.simulation.beyond import AgentBeyond, ToolBeyond
 from pawl.runtime.simulation.scenario import AgentDef, Answer, Scenario, ToolDef
 from pawl.runtime.simulation.steps import Start
 
 _TRIES: Final = 600
 """Programs that are tried, at most."""
 
+T = TypeVar("T")
 Fails = Callable[[Scenario], bool]
 
 
@@ -32,8 +34,34 @@ def shrunk(scenario: Scenario, fails: Fails, tries: int = _TRIES) -> Scenario:
     return scenario
 
 
+def fewest(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> Sequence[T]:
+    """The fewest of `items` with which it still `fails`; often none."""
+    going = True
+    while items and going:
+        going = False
+        for fewer in ((), *_shorter(items)):
+            if len(fewer) < len(items) and fails(fewer):
+                items, going = fewer, True
+                break
+    return items
+
+
+def without_beyond(scenario: Scenario) -> Scenario:
+    """The scenario as its file says it."""
+    agents = {
+        name: attrs.evolve(
+            made, beyond=None, tools={tool: attrs.evolve(one, beyond=None) for tool, one in made.tools.items()}
+        )
+        for name, made in scenario.agents.items()
+    }
+    return attrs.evolve(scenario, agents=agents)
+
+
 def _smaller(scenario: Scenario) -> Iterator[Scenario]:
     """Scenarios with a part less, the largest parts first."""
+    plain = without_beyond(scenario)
+    if plain != scenario:
+        yield plain
     for run in [step.name for step in scenario.steps if isinstance(step, Start)]:
         yield attrs.evolve(scenario, steps=tuple(step for step in scenario.steps if not _about(step, run)))
     for name in scenario.agents:
@@ -105,6 +133,9 @@ def _plainer_answers(answer: Answer) -> Iterator[Answer]:
 def _plainer_agents(made: AgentDef) -> Iterator[AgentDef]:
     names = [field.name for field in attrs.fields(AgentDef) if field.name not in ("tools", "model_timeout", "at")]
     yield from _plainer(made, names)
+    if made.beyond is not None:
+        for less in _plainer(made.beyond, [field.name for field in attrs.fields(AgentBeyond)]):
+            yield attrs.evolve(made, beyond=less)
     for name, tool in made.tools.items():
         for plain in _plainer_tools(tool):
             yield attrs.evolve(made, tools={**made.tools, name: plain})
@@ -117,6 +148,10 @@ def _plainer_agents(made: AgentDef) -> Iterator[AgentDef]:
 def _plainer_tools(tool: ToolDef) -> Iterator[ToolDef]:
     if tool.recovery == "probe":
         yield attrs.evolve(tool, recovery="ask", probe=())
+    if tool.beyond is not None:
+        yield attrs.evolve(tool, beyond=None)
+        for less in _plainer(tool.beyond, [field.name for field in attrs.fields(ToolBeyond)]):
+            yield attrs.evolve(tool, beyond=less)
     names = ("approval", "recovery", "returns", "raises", "on_error", "takes", "timeout", "cancellable", "schema")
     yield from _plainer(tool, [name for name in names if name != "recovery" or not tool.probe])
 

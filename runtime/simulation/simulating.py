@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 
 import attrs
 
+from pawl.runtime.simulation.beyond import said
 from pawl.runtime.simulation.exploring import MakeStore, in_memory
+from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.generating import Program, generate
 from pawl.runtime.simulation.playing import play
 from pawl.runtime.simulation.scenario import Scenario
-from pawl.runtime.simulation.shrinking import shrunk
+from pawl.runtime.simulation.shrinking import fewest, shrunk, without_beyond
 from pawl.runtime.simulation.stage import Stage
 from pawl.runtime.simulation.tracing import Trace
 from pawl.runtime.simulation.wandering import Wanderer
@@ -30,7 +33,8 @@ class Wandered:
 @attrs.frozen
 class Violation:
     """What a seed has found. `scenario` is the shrunken program with the steps as they were taken; `reproduces`:
-    playing it, with `order` as the seed, shows something wrong again.
+    playing it, with `order` as the seed, shows something wrong again. Where it does not, `beyond` says what it takes
+    that no scenario file can say.
     """
 
     seed: int
@@ -38,6 +42,7 @@ class Violation:
     scenario: Scenario
     order: int | None
     reproduces: bool
+    beyond: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -71,7 +76,7 @@ def simulate(seed: int, *, store: MakeStore = in_memory, shrink: bool = True) ->
 
 def wander(program: Program, store: Store | None = None) -> Wandered:
     """Play a program once, and heal it. Never raises for what the program does."""
-    stage = Stage(program.scenario, store, program.order)
+    stage = Stage(program.scenario, store, program.order, program.more)
     trace = Trace(stage)
     wanderer = Wanderer(stage)
     try:
@@ -90,15 +95,16 @@ def _least(wandered: Wandered, store: MakeStore) -> Wandered:
     kind = kind_of(wandered.failure)
     least = wandered
 
-    def fails(scenario: Scenario) -> bool:
+    def goes_wrong(scenario: Scenario, more: Sequence[Fault]) -> bool:
         nonlocal least
-        again = wander(Program(scenario, wandered.program.order), store())
+        again = wander(Program(scenario, wandered.program.order, tuple(more)), store())
         if again.failure is None or kind_of(again.failure) != kind:
             return False
         least = again
         return True
 
-    shrunk(wandered.program.scenario, fails)
+    more = fewest(wandered.program.more, lambda fewer: goes_wrong(least.program.scenario, fewer))
+    shrunk(wandered.program.scenario, lambda smaller: goes_wrong(smaller, more))
     return least
 
 
@@ -108,11 +114,23 @@ def kind_of(failure: str | None) -> str:
 
 
 def _violation(seed: int, wandered: Wandered, store: MakeStore) -> Violation:
-    order = wandered.program.order
-    for scenario in wandered.shown:
-        if _shows(play(scenario, store=store(), seed=order).failure, wandered.failure or ""):
-            return Violation(seed, wandered.failure or "", scenario, order, True)
-    return Violation(seed, wandered.failure or "", wandered.shown[0], order, False)
+    order, what = wandered.program.order, wandered.failure or ""
+    for scenario in map(without_beyond, wandered.shown):  # as a file says it
+        if _shows(play(scenario, store=store(), seed=order).failure, what):
+            return Violation(seed, what, scenario, order, True)
+    return Violation(seed, what, without_beyond(wandered.shown[0]), order, False, tuple(_beyond(wandered.program)))
+
+
+def _beyond(program: Program) -> Iterator[str]:
+    """What of a program no scenario file can say, in words."""
+    for name, made in program.scenario.agents.items():
+        if made.beyond is not None and said(made.beyond):
+            yield f"agent {name}: {said(made.beyond)}"
+        for tool, one in made.tools.items():
+            if one.beyond is not None and said(one.beyond):
+                yield f"tool {tool} of {name}: {said(one.beyond)}"
+    for fault in program.more:
+        yield f"{fault.do} at {fault.at}"
 
 
 def _shows(played: str | None, wandered: str) -> bool:
@@ -125,8 +143,9 @@ def _shows(played: str | None, wandered: str) -> bool:
 def _shown(wanderer: Wanderer) -> tuple[Scenario, ...]:
     """The scenario as it was played: with the faults where they struck, and all steps, also those that healed it."""
     stage = wanderer.stage
-    fired = {fault.address for fault in stage.world.faults.fired if fault.do != "hold"}
-    faults = tuple(fault for fault in stage.scenario.faults if fault.at in fired)
+    fired = {(fault.run, fault.address) for fault in stage.world.faults.fired if fault.do != "hold"}
+    starts = {run.name: run.start_id for run in stage.runs.values()}
+    faults = tuple(fault for fault in stage.scenario.faults if (starts.get(fault.run or ""), fault.at) in fired)
     variants = [wanderer.strict(late=late) for late in (False, True)]
     return tuple(
         attrs.evolve(stage.scenario, faults=faults, steps=steps, expect=wanderer.expected())

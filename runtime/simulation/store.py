@@ -159,6 +159,9 @@ class SimulatedStore:
                 assert fault is not None
                 self._unreadable[_token(operation)] = fault.times or -1
                 said = _lost_reply()
+            case "slow":
+                assert fault is not None
+                return self._reply(operation, answer, said, float(fault.times))
             case "hold_reply":
                 assert fault is not None
                 return self._world.park(fault.address, lambda: self._reply(operation, answer, said))
@@ -179,7 +182,9 @@ class SimulatedStore:
         self._world.committed(name, operation, said[0])
         return said[0]
 
-    def _reply(self, operation: Operation[Any], answer: Callable[[Answer[Any]], None], said: Answer[Any]) -> None:
+    def _reply(
+        self, operation: Operation[Any], answer: Callable[[Answer[Any]], None], said: Answer[Any], after: float = 0.0
+    ) -> None:
         def deliver() -> None:
             self._world.answered(self._process, operation)
             self._world.replied(self._process, name_of(operation), operation, said)
@@ -190,7 +195,10 @@ class SimulatedStore:
 
         # Answers keep their order, however long one of them takes.
         self._replies.append(deliver)
-        self._environment.soon(next_one)
+        if after:
+            self._environment.later(after, next_one)
+        else:
+            self._environment.soon(next_one)
 
 
 _OF_A_COMMIT = frozenset(

@@ -7,11 +7,13 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from pawl.runtime.records.errors import PawlError, StoreCorrupt
+from pawl.runtime.records.errors import IdConflict, PawlError, StoreCorrupt
 from pawl.runtime.records.rests import NeedsResolution, Suspended
 from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.simulation.acting import Actor, StepFailed
+from pawl.runtime.simulation.beyond import AgentBeyond
 from pawl.runtime.simulation.expecting import Sight, admission
+from pawl.runtime.simulation.generating import versioned
 from pawl.runtime.simulation.playing import Player
 from pawl.runtime.simulation.process import CallLost
 from pawl.runtime.simulation.scenario import Expected
@@ -103,7 +105,6 @@ class Wanderer(Player):
         super().__init__(stage)
         self.actor = Lenient(stage)
         self.acted: list[Step] = []
-        self._reopened: str | None = None
 
     def step(self, step: Step, following: Iterable[Step] = ()) -> None:
         """One step, where it makes sense as things stand. Raises what is wrong with the runtime."""
@@ -111,12 +112,7 @@ class Wanderer(Player):
             return
         step = self._pointed(step)
         self.acted.append(step)
-        self._reopened = _next_reopened(following)
         super().step(step, following)
-
-    def _recover(self, step: Step, *, reopened_later: bool) -> None:
-        """A `reopen` that comes later is for what was lost, or makes no sense and is left out."""
-        super()._recover(step, reopened_later=reopened_later and self.stage.lost == [self._reopened])
 
     # sense --------------------------------------------------------------------------------------------------
 
@@ -200,6 +196,7 @@ class Wanderer(Player):
             while self.actor.holds(what):
                 self.step(Release(what=what))
         self.step(Advance(seconds=_LEASES))
+        self._mend_definitions()
         for name in tuple(self.stage.processes):
             self.step(Crash(process=_named(name)))
         self.step(Reopen())
@@ -207,6 +204,17 @@ class Wanderer(Player):
         for number, agent in enumerate([one for one in self.stage.logical if self._has_run(one)], 1):
             self.step(Start(agent=agent, input="and now", name=f"last{number}"))
         self._come_to_an_end()
+
+    def _mend_definitions(self) -> None:
+        """Every run is one that the definition of today may finish, and its stops wait long enough."""
+        definitions = self.stage.definitions
+        for name, made in tuple(definitions.items()):
+            known = tuple(range(1, made.version))
+            if made.compatible_with != known:
+                self.step(versioned(name, made.version, known))
+            if made.beyond is not None:
+                beyond = attrs.evolve(made.beyond, drain_timeout=AgentBeyond().drain_timeout)
+                definitions[name] = attrs.evolve(definitions[name], beyond=beyond)
 
     def _has_run(self, agent: str) -> bool:
         return any(record.agent_id == agent for record in self.stage.world.records())
@@ -230,6 +238,8 @@ class Wanderer(Player):
         """Answers to what runs wait for. Raises Violated where a question is not to be asked."""
         for run in self.stage.runs.values():
             sight = Sight(self.stage, run)
+            if isinstance(run.refused, IdConflict):
+                continue  # it said something else under the id of a run
             if run.execution_id is None and sight.record is not None:
                 yield self._again_started(run)  # its client was told that it is not, and asks again
             elif isinstance(sight.rest, Suspended):
@@ -275,12 +285,6 @@ class Wanderer(Player):
         """What would be true, were all well: every run has ended."""
         agents = dict.fromkeys(record.agent_id for record in self.stage.world.records())
         return Expected(admission={agent: "vacant" for agent in agents if agent in self.stage.logical})
-
-
-def _next_reopened(following: Iterable[Step]) -> str | None:
-    """The process that is reopened before anything needs one."""
-    step = next((step for step in following if not isinstance(step, Advance)), None)
-    return step.process or FIRST if isinstance(step, Reopen) else None
 
 
 def _spread(items: dict[str, Verdict], pending: Iterable[str]) -> dict[str, Verdict]:

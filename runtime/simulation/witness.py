@@ -39,6 +39,7 @@ class Witness:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.requests: list[ModelRequest] = []
+        self._first: dict[tuple[str, int], ModelRequest] = {}
         self.model_calls: Counter[str] = Counter()
         self.absent: Counter[str] = Counter()
         self.ended: dict[str, Performed] = {}
@@ -78,3 +79,8 @@ class Witness:
         """Note a model call."""
         self.model_calls[definition] += 1
         self.requests.append(request)
+        self._first.setdefault((request.execution_id, request.sequence), request)
+
+    def asked(self, request: ModelRequest) -> ModelRequest | None:
+        """The first request for the same answer of the same run, however often it was made again."""
+        return self._first.get((request.execution_id, request.sequence))

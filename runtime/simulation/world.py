@@ -23,14 +23,16 @@ from pawl.runtime.execution.heart import Live, Move
 from pawl.runtime.execution.mail import Mail
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.agents import Owner
+from pawl.runtime.records.errors import Backpressure, RuntimeClosed
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.messages import why_invalid
 from pawl.runtime.records.tools import ToolStatus
+from pawl.runtime.simulation.beyond import SECRET
 from pawl.runtime.simulation.bodies import watched
 from pawl.runtime.simulation.clock import EPOCH, Clock
 from pawl.runtime.simulation.disk import Disk
 from pawl.runtime.simulation.faults import Fault, Faults, ProcessLost
-from pawl.runtime.simulation.invariants import Invariants
+from pawl.runtime.simulation.invariants import Invariants, Violated
 from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.store import about, command_of
 from pawl.runtime.simulation.witness import Witness
@@ -87,6 +89,8 @@ class World(Disk):
         self.invariants = Invariants(self.store, self.witness)
         self.group = False
         """Whether what is submitted in one turn of a process is committed together."""
+        self.strict = False
+        """Whether an error inside of a runtime is a violation; else it is the test's own."""
         self.processes: list[Process] = []
         self.moves: list[tuple[str, str, Move]] = []
         self.starts: dict[str, str] = {}
@@ -286,6 +290,16 @@ class World(Disk):
         """Count one more place where a fault can be."""
         return self.faults.met(name, self.starts.get(execution_id or ""), what)
 
+    def broke(self, process: Process, live: Live, what: str, error: Exception) -> None:
+        """Something inside of a runtime raised, which closes its run there: healing would hide it."""
+        if self.strict and not isinstance(error, Backpressure | RuntimeClosed):
+            said = f"{what}: {type(error).__name__}: {error}"
+            self.invariants.violations.append(Violated(f"internal: {live.execution_id} in {process.name}: {said}"))
+
+    def crowded(self) -> bool:
+        """Whether the pool has no room for what is offered now."""
+        return self.met("pool", None, "") is not None
+
     def submitting(self, name: str, operation: Operation[Any]) -> Fault | None:
         """An operation is about to be submitted."""
         execution_id, what = about(operation)
@@ -335,9 +349,13 @@ class World(Disk):
 
     def told(self, process: Process, event: Event) -> None:
         """A listener of a process got an event: at a rest, ownership has been released before."""
+        self.invariants.notice("I26", str(SECRET) not in repr(event), f"{event.kind} tells what is secret")
         if event.kind in RESTS:
             told = f"{event.kind} was told while {process.name} still owned {event.agent_id}"
             self.invariants.notice("I10", self.root(event.agent_id).owner != process.owner, told)
+            slot = process.keeper.registry.slot(event.agent_id)
+            kept = f"{event.kind} was told while {process.name} still kept the slot of {event.agent_id}"
+            self.invariants.notice("I10", slot is None or slot.execution_id != event.execution_id, kept)
 
     def entered(self, tool: Tool[..., Any], context: ToolContext) -> None:
         """A body is entered: its call is on record as pending, under this key and attempt."""
@@ -369,6 +387,9 @@ class World(Disk):
         self.invariants.notice("I1", holds, f"the model call {request.call_id} is not on record")
         wrong = why_invalid(request.messages)
         self.invariants.notice("I17", wrong is None, f"the request {request.call_id}: {wrong}")
+        before = self.witness.asked(request)
+        again = before is None or _asks(before) == _asks(request)
+        self.invariants.notice("I24", again, f"the request {request.call_id} is not what {request.sequence} was before")
 
     def _owned(self, process: Process, execution_id: str) -> bool:
         return self.root(self.record(execution_id).agent_id).owner == process.owner
@@ -394,6 +415,11 @@ class World(Disk):
             process.store.close()
             process.loop.abandon()
         self.store.close()
+
+
+def _asks(request: ModelRequest) -> object:
+    """What a model is told."""
+    return request.instructions, tuple(request.messages), request.tools, request.output
 
 
 def _states(live: Live | None) -> tuple[str, ...]:

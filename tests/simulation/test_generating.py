@@ -10,11 +10,13 @@ from pathlib import Path
 import attrs
 import pytest
 
+from pawl.runtime.execution.slots import Slots
 from pawl.runtime.records.tools import ToolRow
+from pawl.runtime.simulation.beyond import AgentBeyond, ToolBeyond
 from pawl.runtime.simulation.generating import generate
 from pawl.runtime.simulation.playing import play
 from pawl.runtime.simulation.running import scenarios_of
-from pawl.runtime.simulation.shrinking import shrunk
+from pawl.runtime.simulation.shrinking import fewest, shrunk, without_beyond
 from pawl.runtime.simulation.simulating import simulate, wander
 from pawl.runtime.simulation.spelling import scenario_text
 from pawl.runtime.store.sqlite import SqliteStore
@@ -66,7 +68,7 @@ def test_programs_differ_and_go_through_every_kind_of_step_and_fault() -> None:
 
     assert steps == {
         *("open", "start", "decide", "cancel", "resolve", "hold", "release", "advance", "crash", "reopen", "close"),
-        *("pause", "unpause", "process", "end", "redeliver"),
+        *("pause", "unpause", "process", "end", "redeliver", "change"),
     }
     assert faults == {
         *("crash_before_commit", "crash_after_commit", "lose_reply_committed", "lose_reply_rolled_back", "unavailable"),
@@ -75,9 +77,28 @@ def test_programs_differ_and_go_through_every_kind_of_step_and_fault() -> None:
     }
 
 
+def test_programs_have_what_no_scenario_file_can_say() -> None:
+    programs = [generate(seed) for seed in range(400)]
+    agents = [made for program in programs for made in program.scenario.agents.values()]
+    beyond = [one for made in agents for one in (made.beyond, *(tool.beyond for tool in made.tools.values())) if one]
+    unusual = {
+        (type(one).__name__, field.name)
+        for one in beyond
+        for field in attrs.fields(type(one))
+        if getattr(one, field.name) != field.default
+    }
+
+    kinds = (AgentBeyond, ToolBeyond)
+    assert unusual == {(kind.__name__, field.name) for kind in kinds for field in attrs.fields(kind)}
+    assert {fault.do for program in programs for fault in program.more} == {
+        *("crash_before_commit", "crash_after_commit", "lose_reply_committed", "lose_reply_rolled_back", "unavailable"),
+        *("slow", "full", "superseded", "foreign_write_unseen", "crash_before_effect"),
+    }
+
+
 def test_every_program_is_a_scenario_file_that_reads_back_as_the_same() -> None:
     for seed in range(60):
-        scenario = generate(seed).scenario
+        scenario = without_beyond(generate(seed).scenario)
 
         assert scenarios_of(scenario_text(scenario)) == (scenario,)
 
@@ -104,3 +125,18 @@ def test_shrinking_leaves_what_is_needed_and_nothing_else() -> None:
     assert small.faults == (needed,)
     assert (small.steps, [len(answers) for answers in small.model.values()]) == ((), [0] * len(small.model))
     assert [attrs.evolve(made, at=None).max_iterations for made in small.agents.values()] == [10] * len(small.agents)
+
+
+def test_what_a_seed_finds_only_beyond_the_format_says_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Slots, "release", lambda slots, name: False)
+    found = next(one.violation for one in map(simulate, range(300)) if one.violation is not None)
+
+    assert "never ends" in found.what
+    assert not found.reproduces
+    assert len(found.beyond) == 1
+    assert "max_concurrent" in found.beyond[0] or "rate" in found.beyond[0]
+
+
+def test_the_fewest_are_found_wherever_they_stand() -> None:
+    assert fewest(range(20), lambda some: {3, 17} <= set(some)) == (3, 17)
+    assert fewest(range(20), lambda some: True) == ()

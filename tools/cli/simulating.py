@@ -78,7 +78,8 @@ def shown(violation: Violation, store: str) -> str:
     where = "" if store == "memory" else f" --store {store}"
     how = f"pawl scenario run FILE{order}{where}" if violation.reproduces else command(violation, store)
     words = " ".join(violation.what.split())
-    return f"# {words}\n# Shown by: {how}\n{scenario_text(violation.scenario)}"
+    beyond = "".join(f"# It needs what no scenario file can say: {one}\n" for one in violation.beyond)
+    return f"# {words}\n# Shown by: {how}\n{beyond}{scenario_text(violation.scenario)}"
 
 
 def _tell(violation: Violation, store: str) -> None:
