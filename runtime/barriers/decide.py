@@ -34,7 +34,7 @@ def receipts(record: ExecutionRecord, decisions: Sequence[Decision], now: float)
     assert record.request is not None
     return tuple(
         Receipt(
-            f"receipt-{digest(canonical([record.request.id, decision.tool_call_id]))[7:39]}",
+            receipt_id(record.request.id, decision.tool_call_id),
             record.request.id,
             decision,
             now,
@@ -42,6 +42,11 @@ def receipts(record: ExecutionRecord, decisions: Sequence[Decision], now: float)
         )
         for decision in decisions
     )
+
+
+def receipt_id(request_id: str, tool_call_id: str) -> str:
+    """Derived: the same decision has the same receipt in every process."""
+    return f"receipt-{digest(canonical([request_id, tool_call_id]))[7:39]}"
 
 
 def approval_entry(record: ExecutionRecord, decisions: Sequence[Decision], now: float) -> JournalEntry:

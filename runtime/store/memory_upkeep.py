@@ -77,7 +77,7 @@ class MemoryUpkeep:
         """The journal of an agent."""
         tables, found = self._tables, []
         last = tables.heads.get(agent_id, 0)
-        for place in range(after + 1, last + 1):
+        for place in range(max(after, 0) + 1, last + 1):
             row = tables.journal.get((agent_id, place))
             if row is None:
                 continue

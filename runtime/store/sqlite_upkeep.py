@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final
@@ -11,6 +12,7 @@ from pawl.runtime.records.journal import JournalEntry
 from pawl.runtime.store.rules import digest_key
 from pawl.runtime.store.sqlite_journal import SqliteJournal
 from pawl.runtime.store.sqlite_rows import Rows
+from pawl.runtime.store.sqlite_shape import misshapen
 from pawl.runtime.store.sqlite_sweep import Sweep
 from pawl.runtime.store.upkeep import Cleared, Stored, Stray, Table
 
@@ -21,34 +23,40 @@ _NAME: Final = "CASE typeof({0}) WHEN 'blob' THEN 'sha256:' || lower(hex({0})) E
 
 # Each: (query, the names of its columns behind place, key and body). Bodies as blobs: what is no UTF-8 can be told.
 _ROWS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    "agents": ("SELECT id, agent_id, CAST(record AS BLOB), owner FROM agents WHERE id > ? ORDER BY id", ("owner",)),
+    "agents": (
+        "SELECT id, agent_id, CAST(record AS BLOB), owner FROM agents WHERE id {after} ? ORDER BY id",
+        ("owner",),
+    ),
     "owners": (
-        "SELECT owner_id, owner_id, CAST(record AS BLOB), expires_at FROM owners WHERE owner_id > ? ORDER BY owner_id",
+        "SELECT owner_id, owner_id, CAST(record AS BLOB), expires_at FROM owners WHERE owner_id {after} ? "
+        "ORDER BY owner_id",
         ("expires_at",),
     ),
     "contents": (
         f"SELECT id, {_NAME.format('digest')}, CASE typeof(body) WHEN 'text' THEN CAST(body AS BLOB) END "
-        "FROM contents WHERE id > ? ORDER BY id",
+        "FROM contents WHERE id {after} ? ORDER BY id",
         (),
     ),
     "requests": (
         "SELECT r.request_id, r.request_id, x'', e.execution_id FROM requests r LEFT JOIN executions e "
-        "ON e.id = r.execution WHERE r.request_id > ? ORDER BY r.request_id",
+        "ON e.id = r.execution WHERE r.request_id {after} ? ORDER BY r.request_id",
         ("execution_id",),
     ),
     "decisions": (
         "SELECT d.id, d.request_id, CAST(d.record AS BLOB), d.tool_call_id, d.decided_at, e.execution_id "
         "FROM decisions d LEFT JOIN requests r ON r.request_id = d.request_id "
-        "LEFT JOIN executions e ON e.id = r.execution WHERE d.id > ? ORDER BY d.id",
+        "LEFT JOIN executions e ON e.id = r.execution WHERE d.id {after} ? ORDER BY d.id",
         ("tool_call_id", "decided_at", "execution_id"),
     ),
     "intents": (
-        "SELECT execution_id, execution_id, CAST(record AS BLOB) FROM intents WHERE execution_id > ? "
+        "SELECT execution_id, execution_id, CAST(record AS BLOB) FROM intents WHERE execution_id {after} ? "
         "ORDER BY execution_id",
         (),
     ),
 }
 _FIRST: Final[dict[str, Any]] = {"owners": "", "requests": "", "intents": ""}
+"""Below every key of the table; elsewhere keys are row numbers."""
+_BELOW: Final = -(2**63)
 
 _EXECUTION_COLUMNS: Final = ("start_id", "created_at", "status", "open", "awaiting", "due", "revision")
 _EXECUTIONS: Final = (
@@ -99,12 +107,13 @@ class SqliteUpkeep(Sweep):
     # --- looking over ---
 
     def problems(self) -> Sequence[str]:
-        """What `PRAGMA integrity_check` says."""
+        """What `PRAGMA integrity_check` says, and what of the tables is not as they were made."""
         try:
             found = self._rows.all("PRAGMA integrity_check(100)")
+            shape = list(misshapen(self._rows.all))
         except sqlite3.DatabaseError as error:
             return [str(error)]
-        return [str(line) for (line,) in found if line != "ok"]
+        return [*(str(line) for (line,) in found if line != "ok"), *shape]
 
     def counts(self) -> dict[str, int]:
         """Rows by table."""
@@ -113,8 +122,8 @@ class SqliteUpkeep(Sweep):
     def rows(self, table: Table, after: Any = None, limit: int = 500) -> Sequence[Stored]:
         """Rows behind a place."""
         query, names = _ROWS[table]
-        since = _FIRST.get(table, -1) if after is None else after
-        found = self._rows.all(f"{query} LIMIT ?", (since, limit))
+        operator, since = (">=", _FIRST.get(table, _BELOW)) if after is None else (">", after)
+        found = self._rows.all(f"{query.replace('{after}', operator)} LIMIT ?", (since, limit))
         return [
             Stored(str(name), body or b"", dict(zip(names, columns, strict=True)), place)
             for place, name, body, *columns in found
@@ -128,7 +137,7 @@ class SqliteUpkeep(Sweep):
 
     def executions(self, agent_id: str, after: Any = None, limit: int = 500) -> Sequence[Stored]:
         """The executions of an agent."""
-        values = (self._rows.known_agent(agent_id), *(after or (-1e300, "")), limit)
+        values = (self._rows.known_agent(agent_id), *(after or (-math.inf, "")), limit)
         return [
             Stored(name, body, dict(zip(_EXECUTION_COLUMNS, columns, strict=True)), (at, name))
             for at, name, body, *columns in self._rows.all(_EXECUTIONS, values)

@@ -165,8 +165,10 @@ def _decision(reader: Reader, stored: Stored) -> None:
 
 def _intent(reader: Reader, stored: Stored) -> None:
     intent = reader.decode(stored, StopIntent, "intents")
-    if intent is not None and intent.execution_id != stored.key:
-        reader.find("intent", f"it is about {intent.execution_id}", "intents", stored.key)
+    if intent is not None:
+        mine = intent.execution_id == stored.key
+        reader.hold(mine, "intent", f"it is about {intent.execution_id}", "intents", stored.key)
+        reader.hold(intent.reason == "cancel", "intent", f"{intent.reason!r:.40} is no reason", "intents", stored.key)
 
 
 _TABLES: Final[dict[Table, Callable[[Reader, Stored], None]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -11,11 +12,12 @@ from pawl.runtime.records.agents import AgentRoot
 from pawl.runtime.records.errors import PawlError
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import MESSAGE_KINDS, JournalKind
-from pawl.runtime.records.statuses import TERMINAL
+from pawl.runtime.records.statuses import STATUSES, TERMINAL
 from pawl.runtime.store.port import Transaction
 from pawl.runtime.store.rules import due_at, is_open
 from pawl.runtime.store.upkeep import Stored
 from pawl.runtime.upkeep.check_execution import check_execution
+from pawl.runtime.upkeep.meta import wrong
 from pawl.runtime.upkeep.reading import Reader
 from pawl.runtime.upkeep.stretch import Stretch
 
@@ -24,7 +26,12 @@ PAGE: Final = 500
 KEPT: Final = 2000
 """How many records of an agent are kept between its two looks, instead of being read again."""
 
-_WITH_BODY: Final = frozenset({*MESSAGE_KINDS, JournalKind.INPUT_RECEIVED, JournalKind.FINAL_OUTPUT})
+_BELOW: Final = -(2**63)
+"""Below every position, also below those that are none."""
+
+_WITH_BODY: Final = frozenset(
+    {*MESSAGE_KINDS, JournalKind.TOOL_RESULT, JournalKind.INPUT_RECEIVED, JournalKind.FINAL_OUTPUT}
+)
 _KINDS: Final = {kind.value: kind for kind in JournalKind}
 
 
@@ -32,14 +39,22 @@ _KINDS: Final = {kind.value: kind for kind in JournalKind}
 class _Agent:
     """What is known of the agent so far."""
 
-    unmet: dict[str, int] = attrs.Factory(dict)
-    """Executions whose journal was not met yet, with their first position."""
+    unmet: dict[str, int | None] = attrs.Factory(dict)
+    """Executions whose journal was not met yet, with their first position, None where it cannot be read."""
     met: set[str] = attrs.Factory(set)
     kept: dict[str, ExecutionRecord] = attrs.Factory(dict)
     awaiting: dict[str, Any] = attrs.Factory(dict)
     open: list[str] = attrs.Factory(list)
+    whole: bool = True
     answers: int = 0
+    claims: int = 0
+    """How often it was claimed at least: by each start."""
+    saves: int = 0
+    """How often its revision was raised at least: by each start and each end."""
+    first: int = 0
     head: int = 0
+    ends: set[int] = attrs.Factory(lambda: {0})
+    """Where the journal of an execution ends."""
 
 
 def check_agent(tx: Transaction, reader: Reader, root: AgentRoot | None, step: Callable[[int], None]) -> None:
@@ -68,8 +83,9 @@ def _paged(read: Callable[[Any], Any]) -> Iterator[Stored]:
 def _execution_row(reader: Reader, agent: _Agent, root: AgentRoot | None, stored: Stored) -> None:
     reader.execution_id = stored.key
     record = reader.decode(stored, ExecutionRecord, "executions")
-    agent.unmet[stored.key] = 0
+    agent.unmet[stored.key] = None
     if record is None:
+        agent.whole = False
         return
     said = {
         "start_id": record.start_id,
@@ -85,8 +101,11 @@ def _execution_row(reader: Reader, agent: _Agent, root: AgentRoot | None, stored
     if root is not None and record.definition != root.definition:
         what = f"it is of the definition {record.definition}, its agent of {root.definition}"
         reader.find("agent", what, "executions", stored.key)
+    agent.whole &= record.status in STATUSES
     if is_open(record):
         agent.open.append(stored.key)
+    agent.claims += 1
+    agent.saves += 1 + (record.status in TERMINAL)
     if record.status in TERMINAL:
         agent.answers += record.iterations
     agent.unmet[stored.key] = record.first_position
@@ -96,19 +115,22 @@ def _execution_row(reader: Reader, agent: _Agent, root: AgentRoot | None, stored
 
 
 def _root(reader: Reader, agent: _Agent, root: AgentRoot) -> None:
-    row = root.agent_id
-    reader.hold(root.since <= agent.head, "agent", f"runs see what is behind {root.since}, the journal ends at "
-                f"{agent.head}", "agents", row)  # fmt: skip
-    reader.hold(
-        root.answers >= agent.answers,
-        "answers",
-        f"it counts {root.answers} answers of ended executions, those on record have {agent.answers}",
-        "agents",
-        row,
-    )
-    claimed = root.owner is not None or bool(agent.met)
-    reader.hold(root.fence >= 0 and (root.fence > 0 or not claimed), "owner", f"it was claimed, and its fence is "
-                f"{root.fence}", "agents", row)  # fmt: skip
+    row = ("agents", root.agent_id)
+    what = f"runs see what is behind {root.since}, the journal ends at {agent.head}"
+    reader.hold(root.since <= agent.head, "agent", what, *row)
+    inside = agent.first <= root.since <= agent.head and root.since not in agent.ends
+    what = f"runs see what is behind {root.since}, in the middle of a run"
+    reader.hold(root.since >= 0 and not inside, "agent", what, *row)
+    what = f"it counts {root.answers} answers of ended executions, those on record have {agent.answers}"
+    whole = agent.whole and agent.first <= 1  # nothing was collected
+    exact = root.answers == agent.answers if whole else root.answers >= agent.answers
+    reader.hold(exact, "answers", what, *row)
+    what = f"its revision is {root.revision}, its executions have raised it {agent.saves} times"
+    reader.hold(root.revision >= agent.saves, "agent", what, *row)
+    claims = max(agent.claims, root.owner is not None)
+    what = f"it was claimed {claims} times at least, and its fence is {root.fence}"
+    reader.hold(root.fence >= claims, "owner", what, *row)
+    reader.hold(root.version >= 0, "agent", f"its version is {root.version}", *row)
 
 
 # --- the journal ------------------------------------------------------------------------------------------------------
@@ -116,11 +138,17 @@ def _root(reader: Reader, agent: _Agent, root: AgentRoot) -> None:
 
 def _journal(tx: Transaction, reader: Reader, agent: _Agent, step: Callable[[int], None]) -> None:
     stretch: Stretch | None = None
-    for stored in _paged(lambda after: tx.upkeep.journal(reader.agent_id, after or 0, PAGE)):
+    for stored in _paged(lambda after: tx.upkeep.journal(reader.agent_id, _BELOW if after is None else after, PAGE)):
         position = stored.place
+        if position.__class__ is not int or position < 1:
+            reader.execution_id = ""
+            reader.find("journal-gap", f"{position!r:.40} is no position", "journal", stored.key)
+            step(1)
+            continue
         if agent.head and position != agent.head + 1:
             reader.execution_id = ""
             reader.find("journal-gap", f"{agent.head} is followed by {position}", "journal", stored.key)
+        agent.first = agent.first or position
         agent.head = position
         name = stored.columns["execution_id"]
         reader.execution_id = name or ""
@@ -143,7 +171,7 @@ def _begun(reader: Reader, agent: _Agent, name: str, position: int) -> Stretch:
         return Stretch(name, position, again=True)
     agent.met.add(name)
     first = agent.unmet.pop(name, None)
-    if first not in (None, 0, position):
+    if first not in (None, position):
         what = f"it says that it begins at {first}, its journal begins at {position}"
         reader.find("first-position", what, "executions", name)
     return Stretch(name, position)
@@ -157,19 +185,27 @@ def _entry(reader: Reader, stretch: Stretch, stored: Stored) -> None:
         reader.find("journal-record", f"{stored.columns['kind']!r} is no kind of record", "journal", stored.key)
     if digest == "missing" or (digest is None and kind in _WITH_BODY):
         reader.find("missing-body", "its body is not there", "journal", stored.key)
+    elif digest is not None and kind is not None and kind not in _WITH_BODY:
+        reader.find("journal-record", f"a record of {kind} has no body", "journal", stored.key)
     stretch.last = stored.place
-    if kind is None or meta is None:
+    at = stored.columns["at"]
+    if not isinstance(at, int | float) or not math.isfinite(at):
+        reader.find("journal-record", f"its time is {at!r:.40}", "journal", stored.key)
+        at = 0.0
+    said = wrong(kind, meta) if kind is not None and meta is not None else None
+    if said is not None:
+        reader.find("journal-record", f"its meta{said}, which is not that of {kind}", "journal", stored.key)
+    if kind is None or meta is None or said is not None:
         stretch.whole = False
-        return
-    try:
-        stretch.take(kind, digest, meta)
-    except (KeyError, TypeError, AttributeError) as error:
-        stretch.whole = False
-        reader.find("journal-record", f"its meta is not that of {kind}: {error!r}", "journal", stored.key)
+    else:
+        stretch.take(kind, digest, meta, at)
 
 
 def _close(tx: Transaction, reader: Reader, agent: _Agent, stretch: Stretch | None) -> None:
-    if stretch is None or stretch.again:
+    if stretch is None:
+        return
+    agent.ends.add(stretch.last)
+    if stretch.again:
         return
     name = stretch.execution_id
     reader.execution_id = name

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pawl.runtime.barriers.decide import receipts
+import attrs
+
+from pawl.runtime.barriers.decide import receipt_id, receipts
 from pawl.runtime.barriers.edits import bound
 from pawl.runtime.records import ids
 from pawl.runtime.records.approvals import Receipt
+from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.errors import PawlError
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.port import Transaction
 from pawl.runtime.upkeep.reading import Reader
-from pawl.runtime.upkeep.stretch import Stretch
+from pawl.runtime.upkeep.stretch import Decided, Stretch
 
 
 def check_approvals(
     tx: Transaction, reader: Reader, record: ExecutionRecord, stretch: Stretch, rows: Sequence[ToolRow]
 ) -> None:
     """Look over the pending request, and every receipt of the execution against its journal."""
-    _pending(tx, reader, record, rows)
+    _pending(tx, reader, record, stretch, rows)
     found: list[Receipt] = []
     for request in stretch.requests:
         known = tx.upkeep.request_of(request)
@@ -32,21 +35,31 @@ def check_approvals(
         except PawlError:
             return  # told of with the table
     for receipt in found:
+        name = receipt_id(receipt.request_id, receipt.decision.tool_call_id)
+        reader.hold(receipt.id == name, "key", "its id is not derived right", "decisions", receipt.id)
         if receipt.execution_id != record.execution_id:
             what = f"its receipt is of execution {receipt.execution_id or '?'}"
             reader.find("decision", what, "decisions", receipt.id)
+    mine = [receipt.decision for receipt in found]
+    for decision in record.decisions:
+        if record.request is None and decision not in mine:
+            what = f"the decision about {decision.tool_call_id} has no receipt that says the same"
+            reader.find("decision", what, "executions", record.execution_id)
     if stretch.whole:
         _against_journal(reader, stretch, found)
 
 
-def _pending(tx: Transaction, reader: Reader, record: ExecutionRecord, rows: Sequence[ToolRow]) -> None:
+def _pending(
+    tx: Transaction, reader: Reader, record: ExecutionRecord, stretch: Stretch, rows: Sequence[ToolRow]
+) -> None:
     request, place = record.request, ("executions", record.execution_id)
     calls = {row.tool_invocation_id: row for row in rows}
     if request is None:
-        reader.hold(
-            not record.decisions or record.status != "suspended", "decision", "decided, and nothing was asked", *place
-        )
         return
+    if stretch.whole:
+        made = (tuple(item.tool_call_id for item in request.items), request.created_at)
+        said = stretch.requests.get(request.id)
+        reader.hold(said == made, "request", "the journal does not ask for the same at that time", *place)
     derived = ids.request_id(record.execution_id, record.batch_call_id or "")
     reader.hold(request.id == derived, "request", "its id is not derived right", *place)
     mine = (request.execution_id, request.agent_id) == (record.execution_id, record.agent_id)
@@ -87,13 +100,18 @@ def _receipts(tx: Transaction, reader: Reader, record: ExecutionRecord) -> None:
 
 def _against_journal(reader: Reader, stretch: Stretch, found: Sequence[Receipt]) -> None:
     said = Counter(stretch.decided)
-    kept = Counter(
-        (receipt.request_id, receipt.decision.tool_call_id, str(receipt.decision.verdict)) for receipt in found
-    )
-    for request, call, verdict in sorted((said - kept) | (kept - said)):
-        times = (said[request, call, verdict], kept[request, call, verdict])
-        what = f"{call} was {verdict} {times[0]} times by the journal, {times[1]} times by receipts"
-        reader.find("decision", what, "decisions", request)
-    for request, call, _ in said:
-        if call not in stretch.requests.get(request, ()):
-            reader.find("decision", f"{call} was decided, and {request} did not ask about it", "journal", request)
+    kept = Counter(_decided(receipt) for receipt in found)
+    for one in sorted((said - kept) | (kept - said), key=attrs.astuple):
+        by = "the journal" if said[one] > kept[one] else "its receipt"
+        what = f"{one.tool_call_id} was {one.verdict} at {one.at} by {by} alone"
+        reader.find("decision", what, "decisions", one.request_id)
+    for one in said:
+        if one.tool_call_id not in stretch.requests.get(one.request_id, ((), 0.0))[0]:
+            what = f"{one.tool_call_id} was decided, and {one.request_id} did not ask about it"
+            reader.find("decision", what, "journal", one.request_id)
+
+
+def _decided(receipt: Receipt) -> Decided:
+    decision = receipt.decision
+    words = canonical({**attrs.asdict(decision), "verdict": str(decision.verdict)})
+    return Decided(receipt.request_id, decision.tool_call_id, str(decision.verdict), receipt.decided_at, words)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 import attrs
 
+from pawl.generated.agent_invocation import MACHINE
 from pawl.runtime.agent.assembly import restored
 from pawl.runtime.records.errors import PawlError
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind
 from pawl.runtime.records.statuses import STATUSES, TERMINAL
 from pawl.runtime.store.port import Transaction
+from pawl.runtime.store.rules import VISIBLE
 from pawl.runtime.upkeep.check_approvals import check_approvals
 from pawl.runtime.upkeep.check_tools import check_tools
 from pawl.runtime.upkeep.reading import Reader
@@ -24,17 +27,19 @@ _PHASES: Final = {
     "suspended": frozenset({"approval"}),
 }
 _AWAITED: Final = {"suspended": ("approval",), "active": ("resolution",)}
+_HASH: Final = re.compile("[0-9a-f]{64}")
 _WITH_ERROR: Final = frozenset({"failed", "blocked", "rejected"})
 
 
 def check_execution(tx: Transaction, reader: Reader, record: ExecutionRecord, awaiting: Any, stretch: Stretch) -> None:
     """Look over an execution and what belongs to it. `stretch` is its journal."""
     rows = check_tools(tx, reader, record, stretch)
+    _machine(reader, record)
     _status(reader, record, awaiting)
     _journal(reader, record, stretch)
     _end(reader, record, stretch)
     _bodies(tx, reader, record)
-    _manifest(tx, reader, record, stretch.last)
+    _manifest(tx, reader, record, stretch)
     check_approvals(tx, reader, record, stretch, rows)
     if awaiting == "resolution" and record.llm_call_id is None:
         lost = any(row.status == "pending" for row in rows)
@@ -54,42 +59,98 @@ def _status(reader: Reader, record: ExecutionRecord, awaiting: Any) -> None:
     reader.hold(phase in phases, "status", f"it is {status}, and its phase {phase!r}", *_row(record))
     awaited = awaiting is None or awaiting in _AWAITED.get(status, ())
     reader.hold(awaited, "status", f"it is {status}, and waits for {awaiting!r}", *_row(record))
-    if status == "suspended":
-        reader.hold(record.request is not None, "status", "it is suspended without a request", *_row(record))
     if status == "preparing":
         reader.hold(record.revision == 0, "status", f"it is preparing at revision {record.revision}", *_row(record))
-    if phase == "calling_llm":
-        known = record.llm_call_id is not None and record.manifest is not None
-        reader.hold(known, "status", "it calls a model under no id, or with no manifest", *_row(record))
-    both = record.deadline is not None and record.time_left is not None
+    if status not in TERMINAL:
+        _work(reader, record, awaiting)
+
+
+def _work(reader: Reader, record: ExecutionRecord, awaiting: Any) -> None:
+    """What an open execution has on record for its phase, and nothing else."""
+    status, phase = record.status, record.phase
+    reader.hold(
+        record.request is not None or phase != "approval", "status", "it is suspended without a request", *_row(record)
+    )
+    known = record.llm_call_id and record.manifest is not None
+    reader.hold(
+        bool(known) or phase != "calling_llm", "status", "it calls a model under no id, or with no manifest",
+        *_row(record),
+    )  # fmt: skip
+    kept = {
+        "a model call": (record.llm_call_id, ("calling_llm", "recovering")),
+        "a model call to repeat": (record.run_model or None, ("recovering",)),
+        "a stored answer": (record.answer, ("recovering",)),
+        "a request": (record.request, ("approval", "resuming")),
+        "decisions": (record.decisions or None, ("approval", "resuming")),
+        "a batch": (record.batch or None, ("approval", "resuming", "dispatching_tools", "recovering")),
+        "a result": (record.result, ()),
+        "an error": (record.error, ()),
+    }
+    for name, (value, phases) in kept.items():
+        if value is not None and phase not in phases:
+            reader.find("status", f"it has {name}, and is {phase!r}", *_row(record))
+    if record.run_model and record.llm_call_id is None:
+        reader.find("status", "it is to repeat a model call, and has none", *_row(record))
+    stopped = status == "suspended" or awaiting is not None
+    reader.hold(record.deadline is None or not stopped, "status", "its time runs while it rests", *_row(record))
+    left = record.time_left
+    reader.hold(left is None or left >= 0, "status", f"it has {left} seconds left", *_row(record))
+    reader.hold(left is None or status != "preparing", "status", "its time stands still", *_row(record))
+    both = record.deadline is not None and left is not None
     reader.hold(not both, "status", "it has a deadline, and time left of a rest", *_row(record))
+
+
+def _machine(reader: Reader, record: ExecutionRecord) -> None:
+    reader.hold(record.machine == MACHINE.name, "machine", f"no machine is {record.machine!r:.60}", *_row(record))
+    what = f"{record.spec_hash!r:.80} is the hash of no spec"
+    reader.hold(_HASH.fullmatch(record.spec_hash) is not None, "machine", what, *_row(record))
+    version = record.definition_version
+    reader.hold(version >= 0, "agent", f"its definition has the version {version}", *_row(record))
 
 
 def _journal(reader: Reader, record: ExecutionRecord, stretch: Stretch) -> None:
     if not stretch.whole:
         return
-    begins = (stretch.begins_with, stretch.input, stretch.start_id)
-    if begins != (JournalKind.INPUT_RECEIVED, record.input, record.start_id):
-        reader.find("first-position", "its journal does not begin with its input and its start id", *_row(record))
+    for place, why in stretch.odd:
+        reader.find("journal-record", why, "journal", str(place))
+    begins = (stretch.begins_with, stretch.input, stretch.start_id, stretch.begun_at)
+    if begins != (JournalKind.INPUT_RECEIVED, record.input, record.start_id, record.created_at):
+        what = "its journal does not begin with its input, its start id and its time"
+        reader.find("first-position", what, *_row(record))
     what = f"it used {attrs.asdict(record.usage)}, its recorded calls {attrs.asdict(stretch.usage)}"
     reader.hold(record.usage == stretch.usage, "usage", what, *_row(record))
-    what = f"it counts {record.iterations} answers, its journal has {stretch.answers}"
-    reader.hold(record.iterations == stretch.answers, "answers", what, *_row(record))
+    counts = {
+        "model answers": (record.iterations, stretch.answers),
+        "calls of tools": (record.tool_calls, stretch.asked),
+        "model calls": (record.model_calls, stretch.let_go + (record.llm_call_id is not None)),
+        "model calls lost in a row": (record.lost_calls, stretch.lost),
+    }
+    for name, (counted, there) in counts.items():
+        reader.hold(counted == there, "answers", f"it counts {counted} {name}, its journal {there}", *_row(record))
+    if record.llm_call_id in stretch.recorded:
+        reader.find("answers", f"the model call {record.llm_call_id} is let go, and on record", *_row(record))
+    batch = record.batch_call_id
+    if batch is not None and (batch not in stretch.recorded or (record.batch and batch != stretch.answered)):
+        reader.find("batch", f"its batch is of {batch}, the last answer of {stretch.answered}", *_row(record))
 
 
 def _end(reader: Reader, record: ExecutionRecord, stretch: Stretch) -> None:
-    ends = [kind for _, kind, _ in stretch.ends]
+    ends = [kind for _, kind, _, _ in stretch.ends]
     if record.status not in TERMINAL:
         reader.hold(not ends, "terminal", f"it is {record.status}, and its journal has {_names(ends)}", *_row(record))
         return
     if not stretch.whole and not ends:
         return
-    place, kind, meta = stretch.ends[-1] if ends else (0, None, {})
+    place, kind, meta, at = stretch.ends[-1] if ends else (0, None, {}, 0.0)
     if len(ends) != 1 or kind != f"execution_{record.status}" or place != stretch.last:
         what = f"it is {record.status}, and its journal has {_names(ends)}, and ends with {stretch.last_kind}"
         reader.find("terminal", what, *_row(record))
     elif meta.get("usage") != attrs.asdict(record.usage) or meta.get("error") != _plain(record.error):
         reader.find("terminal", "its terminal record has another usage or error", "journal", str(place))
+    elif at != record.updated_at:
+        reader.find("terminal", f"it ended at {record.updated_at}, by its journal at {at}", *_row(record))
+    if stretch.whole and stretch.owed and record.status in VISIBLE:
+        reader.find("terminal", f"later runs see the call {stretch.owed[0]} without its message", *_row(record))
     if record.status == "completed":
         agree = (
             record.result is not None
@@ -125,17 +186,20 @@ def _bodies(tx: Transaction, reader: Reader, record: ExecutionRecord) -> None:
         reader.hold(isinstance(context, dict), "body", "its context is no JSON object", *_row(record))
 
 
-def _manifest(tx: Transaction, reader: Reader, record: ExecutionRecord, last_record: int) -> None:
+def _manifest(tx: Transaction, reader: Reader, record: ExecutionRecord, stretch: Stretch) -> None:
     manifest = record.manifest
     if manifest is None:
+        reader.hold(record.model_calls == 0, "manifest", "it called a model, and has no manifest", *_row(record))
         return
     last = 0
     for first, end in manifest.excluded:
         if not last < first <= end <= manifest.position:
             reader.find("manifest", f"it leaves out {first} to {end}, behind {last}", *_row(record))
         last = end
-    what = f"it is of position {manifest.position}, the journal of the run ends at {last_record}"
-    reader.hold(manifest.position <= last_record, "manifest", what, *_row(record))
+    what = f"it is of position {manifest.position}, the journal of the run is {stretch.first} to {stretch.last}"
+    now = record.phase == "calling_llm"  # nothing was written since
+    within = stretch.last if now else stretch.first, stretch.last
+    reader.hold(within[0] <= manifest.position <= within[1], "manifest", what, *_row(record))
     if all(tx.upkeep.has_content(digest) for digest in manifest.extra):
         try:
             restored(manifest, (), tx.contents.get)

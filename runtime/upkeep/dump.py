@@ -23,6 +23,7 @@ from pawl.runtime.records.executions import ExecutionRecord, StoredAnswer
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalKind
 from pawl.runtime.records.messages import Message, ToolCall
+from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.strict_json import decode_json
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.port import Store, Transaction
@@ -45,6 +46,13 @@ def dump(store: Store, execution_id: str, *, redact: bool = True, key: bytes | N
     Raises ExecutionNotFound; StoreCorrupt for what cannot be read, `pawl fsck` says where.
     """
     return iter(store.read(lambda tx: _Dump(tx, execution_id, redact, key or os.urandom(16)).lines()))
+
+
+def answers(root: AgentRoot, record: ExecutionRecord) -> int:
+    """How many answers of ended executions an agent counts where it has this one, and those before it."""
+    if record.first_position > 1:
+        return root.answers
+    return record.iterations if record.status in TERMINAL else 0
 
 
 class _Dump:
@@ -130,7 +138,9 @@ class _Dump:
     def _root(self, root: AgentRoot) -> AgentRoot:
         last = self._journal[-1].place if self._journal else 0
         name = self._redaction.name("agent", root.agent_id)
-        return replace(root, agent_id=name, owner=None, since=min(root.since, last))
+        return replace(
+            root, agent_id=name, owner=None, since=min(root.since, last), answers=answers(root, self._record)
+        )
 
     def _awaiting(self) -> str | None:
         for record, awaiting in self._tx.executions.list(self._record.agent_id, open_only=True, limit=1):

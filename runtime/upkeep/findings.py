@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 
 RULES: Final = {
-    "file": "the file, or an index of it, is damaged",
+    "file": "the file is damaged, or its tables or indexes are not as this version of Pawl makes them",
     "schema": "the tables are those of another version of Pawl",
     "unreadable": "rows of a table cannot be read",
     "undecodable": "a record is not what the strict codec writes",
@@ -19,13 +19,15 @@ RULES: Final = {
     "owner": "a lease or an ownership makes no sense",
     "open": "an agent has more than one open execution",
     "status": "status, phase and what is awaited do not go together",
+    "machine": "an execution is of no machine that there is",
     "first-position": "an execution does not begin where it says",
     "journal-gap": "positions of a journal are not contiguous",
     "journal-stretch": "the records of an execution are not one stretch of its agent's journal",
-    "journal-record": "a journal record is of no known kind, or of no execution of its agent",
+    "journal-record": "a journal record is not one of its kind, does not follow from those before it, or is of no "
+    "execution of its agent",
     "terminal": "an ended execution has not exactly one terminal record, at its end, that agrees with it",
     "usage": "the usage on record is not the sum of the recorded calls",
-    "answers": "the count of answers is not that of the recorded ones",
+    "answers": "a count of answers or calls is not that of the recorded ones",
     "batch": "tool rows and the batch that they belong to differ",
     "key": "a derived id or key is not what it is derived to",
     "tool": "the status of a tool row does not go with the rest of it",

@@ -13,13 +13,14 @@ from pawl.runtime.records.canonical import canonical, digest
 from pawl.runtime.records.codec import decode
 from pawl.runtime.records.errors import InvalidArguments, PawlError
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopIntent
+from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.strict_json import decode_json
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.port import Store, Transaction
 from pawl.runtime.upkeep.asking import Asker
 from pawl.runtime.upkeep.check_agent import check_agent
-from pawl.runtime.upkeep.dump import VERSION
+from pawl.runtime.upkeep.dump import VERSION, answers
 from pawl.runtime.upkeep.reading import Reader
 
 T = TypeVar("T")
@@ -184,6 +185,7 @@ def _write(tx: Transaction, read: Dump) -> None:
     root, record = read.agent, read.execution
     assert root is not None
     assert record is not None
+    root = replace(root, answers=answers(root, record))  # earlier versions wrote that of the agent as it stood
     tx.agents.insert(root)
     for content in read.contents.values():
         tx.contents.put(content)
