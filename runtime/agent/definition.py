@@ -62,9 +62,9 @@ class Agent(Generic[T_co]):
 
     All times are in seconds. `model_timeout` bounds one model call; `retries` says when a failed one is made again.
     `run_timeout` is how long a run may take, not counting what it waits for people; `start(…, run_timeout=…)`
-    overrides it. `approval_timeout` is how long a request for approval may wait. A run over one of these fails. `limits` bounds
-    what one run may use. `max_result_bytes` bounds the text of each tool result (None: 1 MiB), where the tool itself
-    does not.
+    overrides it. `approval_timeout` is how long a request for approval may wait. A run over one of these fails.
+    `limits` bounds what one run may use. `max_result_bytes` bounds the text of each tool result (None: 1 MiB), where
+    the tool itself does not.
 
     Application code that takes part in a run, each of it `async` or not, runs off the loop, and is given
     `preparation_timeout` seconds a step. `instructions` is text, or a function that makes it for each request;

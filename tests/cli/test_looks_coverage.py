@@ -100,9 +100,12 @@ def test_a_recording_of_other_machines_says_so_and_reaches_no_share(here: Shell)
         (["coverage", "order.yaml", "bad.json"], "bad.json: machines[0].rows[0].count is -1"),
         (["coverage", "some.json"], "no specs: name files or folders"),
         (["diagram", "order.yaml", "--coverage", "some.json"], "coverage does not belong in the diagrams folder"),
-        (["diagram", "order.yaml", "--coverage", "bad.json", "-f", "dot"], "machines[0].rows[0].count is -1"),
-        (["diagram", "order.yaml", "--coverage", "some.json", "-f", "mermaid"], "use --format svg or dot"),
-        (["diagram", "order.yaml", "--coverage", "some.json", "-f", "markdown", "-o", "x"], "use --format svg or dot"),
+        (["diagram", "order.yaml", "--coverage", "bad.json", "--format", "dot"], "machines[0].rows[0].count is -1"),
+        (["diagram", "order.yaml", "--coverage", "some.json", "--format", "mermaid"], "use --format svg or dot"),
+        (
+            ["diagram", "order.yaml", "--coverage", "some.json", "--format", "markdown", "-o", "x"],
+            "use --format svg or dot",
+        ),
     ],
 )
 def test_misuse_is_one_line_and_exit_code_2(here: Shell, arguments: list[str], message: str) -> None:
@@ -137,7 +140,7 @@ def test_coverage_is_drawn_as_dot_and_svg_and_stays_out_of_pages(here: Shell) ->
 
 
 def test_recordings_are_added_up_on_the_drawing(here: Shell) -> None:
-    ran = here("diagram", "order.yaml", "-f", "dot", "--coverage", "some.json", "--coverage", "some.json")
+    ran = here("diagram", "order.yaml", "--format", "dot", "--coverage", "some.json", "--coverage", "some.json")
 
     assert "checkout \u00d76" in ran.out
 

@@ -109,20 +109,26 @@ def test_help_does_not_load_the_compiler() -> None:
         (["bogus"], "No such command 'bogus'"),
         (["check", "--bogus"], "No such option: --bogus"),
         (["check", "nowhere"], "pawl: nowhere: no such file or folder"),
-        (["check", "empty"], "pawl: empty has no specs (*.yaml, *.yml); `pawl new NAME --dir empty` writes one"),
+        (["check", "empty"], "pawl: empty has no specs (*.yaml, *.yml); `pawl new NAME --out empty` writes one"),
         (["check"], "pawl: no specs: name files or folders, or set `specs` under [tool.pawl] in pyproject.toml"),
         (["diagram", "light.yaml"], "pawl: no folder: give --out, or set `diagrams` under [tool.pawl]"),
         (["diagram", "light.yaml", "--format", "png"], "png"),
-        (["diagram", "light.yaml", "-f", "dot", "--state", "lid"], "light has no state 'lid'; did you mean 'lit'?"),
-        (["diagram", "light.yaml", "-f", "dot", "--path", "dark,off,lit"], "light has no row from 'off' to 'lit'"),
-        (["diagram", "light.yaml", "two.yaml", "-f", "dot"], "writes one machine to stdout, and here are 2"),
-        (["diagram", "light.yaml", "two.yaml", "-f", "dot", "--state", "lit"], "about one machine"),
+        (
+            ["diagram", "light.yaml", "--format", "dot", "--state", "lid"],
+            "light has no state 'lid'; did you mean 'lit'?",
+        ),
+        (
+            ["diagram", "light.yaml", "--format", "dot", "--path", "dark,off,lit"],
+            "light has no row from 'off' to 'lit'",
+        ),
+        (["diagram", "light.yaml", "two.yaml", "--format", "dot"], "writes one machine to stdout, and here are 2"),
+        (["diagram", "light.yaml", "two.yaml", "--format", "dot", "--state", "lit"], "about one machine"),
         (["generate", "light.yaml", "--out", "light.yaml"], "cannot write light.yaml"),
         (["generate", "light.yaml", "--out", "light.yaml/deeper"], "cannot write light.yaml"),
         (["new", "Order"], "'Order' is not a snake_case name"),
         (["new", "class"], "'class' is a Python keyword"),
         (["new", "json"], "'json' is a module of Python's standard library"),
-        (["new", "order", "--dir", "light.yaml"], "cannot write light.yaml"),
+        (["new", "order", "--out", "light.yaml"], "cannot write light.yaml"),
     ],
 )
 def test_misuse_is_one_line_and_exit_code_2(pawl: Pawl, arguments: list[str], message: str) -> None:
@@ -142,7 +148,7 @@ def test_misuse_is_one_line_and_exit_code_2(pawl: Pawl, arguments: list[str], me
 
 
 def test_a_new_machine_runs_checks_and_is_fresh_before_it_is_changed(pawl: Pawl) -> None:
-    ran = pawl("new", "parcel_tracking", "--dir", "specs")
+    ran = pawl("new", "parcel_tracking", "--out", "specs")
 
     assert ran.code == 0
     assert sorted(path.name for path in (pawl.folder / "specs").iterdir()) == [
@@ -434,11 +440,11 @@ def test_a_session_is_drawn_on_top_but_not_into_the_committed_diagrams(pawl: Paw
     pawl.write("pyproject.toml", '[tool.pawl]\ndiagrams = "pictures"\n')
 
     over = pawl(
-        "diagram", "light.yaml", "-f", "dot", "--state", "lit", "--path", "dark,lit", "--path", "lit, dark, lit"
+        "diagram", "light.yaml", "--format", "dot", "--state", "lit", "--path", "dark,lit", "--path", "lit, dark, lit"
     )
 
     assert over.code == 0
-    assert over.out.count("#c2185b") > pawl("diagram", "light.yaml", "-f", "dot").out.count("#c2185b")
+    assert over.out.count("#c2185b") > pawl("diagram", "light.yaml", "--format", "dot").out.count("#c2185b")
     refused = pawl("diagram", "light.yaml", "--state", "lit")
     assert refused.code == 2
     assert "does not belong in the diagrams folder" in refused.err
@@ -447,4 +453,4 @@ def test_a_session_is_drawn_on_top_but_not_into_the_committed_diagrams(pawl: Paw
 def test_a_broken_spec_draws_nothing(pawl: Pawl) -> None:
     pawl.write("light.yaml", SPEC.replace("to: lit", "to: lid"))
 
-    assert pawl("diagram", "light.yaml", "-f", "dot") == (1, "", pawl("check", "light.yaml").err)
+    assert pawl("diagram", "light.yaml", "--format", "dot") == (1, "", pawl("check", "light.yaml").err)

@@ -173,8 +173,8 @@ def test_a_schema_never_overwrites_what_pawl_did_not_write(pawl: Pawl) -> None:
 
 
 def test_a_new_machine_names_the_schema_beside_it_and_fits_it(pawl: Pawl) -> None:
-    pawl("new", "order", "--dir", "shop")
-    pawl("new", "parcel", "--dir", "shop")
+    pawl("new", "order", "--out", "shop")
+    pawl("new", "parcel", "--out", "shop")
 
     text = (pawl.folder / "shop" / "order.yaml").read_text()
     found = (pawl.folder / "shop" / "pawl.schema.json").read_text()

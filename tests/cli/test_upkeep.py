@@ -121,7 +121,7 @@ def test_times_and_sizes_are_read_and_told() -> None:
 
 def test_an_execution_goes_into_a_file_and_out_of_it_again(shell: Shell) -> None:
     execution, request = shell.started()
-    ran = shell("dump", execution[:10], "-o", "report.jsonl")
+    ran = shell("dump", execution[:10], "--out", "report.jsonl")
     assert (ran.code, ran.out, ran.err) == (0, "", f"{execution} is in report.jsonl\n")
     report = shell.folder / "report.jsonl"
     assert stat.S_IMODE(report.stat().st_mode) == 0o600
@@ -144,7 +144,7 @@ def test_an_execution_goes_into_a_file_and_out_of_it_again(shell: Shell) -> None
 def test_a_dump_with_its_texts_is_the_same_run(shell: Shell) -> None:
     execution, request = shell.started()
     shell("approve", request, "--app", "clerk")
-    ran = shell("dump", execution, "--no-redact")
+    ran = shell("dump", execution, "--no-redact", "--out", "-")
     shell.write("report.jsonl", ran.out)
     loaded = shell("load", "report.jsonl", "--db", "report.db", "--json")
     assert loaded.json == {"execution_id": execution, "agent_id": "clerk", "status": "completed"}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pawl.tools.cli.options import DEFAULT_DB, App, Db, Json
+from pawl.tools.cli.options import DEFAULT_DB, App, Db, ExecutionId, Json
 
 Request = Annotated[
     str,
@@ -18,7 +18,6 @@ Items = Annotated[
     typer.Option("--item", metavar="CALL", help="Only this call; repeatable. Default: all that is undecided.",
                  show_default=False),
 ]  # fmt: skip
-ExecutionArgument = Annotated[str, typer.Argument(metavar="ID", help="The execution's id, or the beginning of it.")]
 
 
 class Performed(StrEnum):
@@ -48,7 +47,9 @@ def approve(
             show_default=False,
         ),
     ] = None,
-    message: Annotated[str, typer.Option("--message", "-m", help="Kept with the decision.", show_default=False)] = "",
+    message: Annotated[
+        str, typer.Option("--message", "-m", metavar="TEXT", help="Kept with the decision.", show_default=False)
+    ] = "",
     db: Db = DEFAULT_DB,
     app: App = None,
     json: Json = False,
@@ -74,7 +75,10 @@ def reject(
     given: Request,
     item: Items = None,
     message: Annotated[
-        str, typer.Option("--message", "-m", help="Why; the model is told where it goes on.", show_default=False)
+        str,
+        typer.Option(
+            "--message", "-m", metavar="TEXT", help="Why; the model is told where it goes on.", show_default=False
+        ),
     ] = "",
     db: Db = DEFAULT_DB,
     app: App = None,
@@ -92,7 +96,7 @@ def reject(
     decide(given, False, item or [], [], message, Where(db, app, json))
 
 
-def cancel(given: ExecutionArgument, db: Db = DEFAULT_DB, app: App = None, json: Json = False) -> None:
+def cancel(given: ExecutionId, db: Db = DEFAULT_DB, app: App = None, json: Json = False) -> None:
     """Ask a run to stop, whichever process runs it. Exit code 0 when it stops, or has been cancelled before.
 
     That is on record when the command returns; tools that run are asked to end, and waited for. With --app the run
@@ -110,14 +114,15 @@ def cancel(given: ExecutionArgument, db: Db = DEFAULT_DB, app: App = None, json:
 
 
 def resolve(
-    given: ExecutionArgument,
+    given: ExecutionId,
     subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="The tool call's id, or `model`.")],
     outcome: Annotated[Performed, typer.Argument(help="What became of it.", show_default=False)],
     result: Annotated[
-        str | None, typer.Option("--result", help="What it returned; with `succeeded`.", show_default=False)
+        str | None,
+        typer.Option("--result", metavar="TEXT", help="What it returned; with `succeeded`.", show_default=False),
     ] = None,
     error: Annotated[
-        str | None, typer.Option("--error", help="What went wrong; with `failed`.", show_default=False)
+        str | None, typer.Option("--error", metavar="TEXT", help="What went wrong; with `failed`.", show_default=False)
     ] = None,
     db: Db = DEFAULT_DB,
     app: App = None,

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder for its files; emptied if a demo made it.")
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder for its files; emptied if a demo made it.")
     ] = Path("demo-out"),
     json: Json = False,
 ) -> None:

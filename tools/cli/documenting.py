@@ -8,14 +8,12 @@ from pathlib import Path
 import attrs
 
 from pawl.tools.cli.compiling import compile_specs, settle
-from pawl.tools.cli.output import Misuse, raw
+from pawl.tools.cli.output import STDOUT, Misuse, raw
 from pawl.tools.cli.project import project
 from pawl.tools.compiler.emit_svg import CannotDraw
 from pawl.tools.compiler.model import MachineModel
 from pawl.tools.compiler.write import Output
 from pawl.tools.docs.page import page
-
-STDOUT = Path("-")
 
 
 def docs(given: Sequence[Path], out: Path | None, title: str | None, check: bool, json: bool) -> None:

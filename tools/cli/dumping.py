@@ -11,7 +11,7 @@ from pawl.runtime.store.sqlite_look import SqliteLook
 from pawl.runtime.upkeep.dump import dump as dumped
 from pawl.runtime.upkeep.load import put, read_dump
 from pawl.tools.cli.finding import execution_id
-from pawl.tools.cli.output import Misuse, as_json, err, out, raw
+from pawl.tools.cli.output import STDOUT, Misuse, as_json, err, out, raw
 from pawl.tools.cli.stores import looked_at, opened, option
 
 
@@ -24,7 +24,7 @@ def dump(given: str, db: str, to: Path | None, redact: bool) -> None:
         text = "".join(f"{line}\n" for line in dumped(look, name, redact=redact))
     finally:
         look.close()
-    if to is None:
+    if to is None or to == STDOUT:
         raw(text)
         return
     try:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pawl.tools.cli.options import Json
-from pawl.tools.cli.specs import SpecsArgument
+from pawl.tools.cli.options import Expand, Json, ModulesOut, Specs
 
 
 def register(app: typer.Typer) -> None:
@@ -67,7 +66,7 @@ def diff(
         Path | None,
         typer.Option("--diagram", metavar="FILE", help="Draw both at once, in colours, into an .svg or .dot."),
     ] = None,
-    expand: Annotated[bool, typer.Option("--expand", help="Draw the inside of barriers, too.")] = False,
+    expand: Expand = False,
     rename: Annotated[
         list[str] | None,
         typer.Option("--rename", metavar="OLD=NEW", help="A state that has another name now. Repeatable."),
@@ -99,12 +98,12 @@ def diff(
 
 
 def docs(
-    specs: SpecsArgument = None,
+    specs: Specs = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="The page; - is stdout. Default: NAME.html or machines.html."),
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="What the page is called.")] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="What the page is called.")] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing: exit 1 with a diff when the page is not fresh.")
     ] = False,
@@ -126,16 +125,15 @@ def docs(
 
 
 def watch(
-    specs: SpecsArgument = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="Folder for the modules. Default: `out` of [tool.pawl], else beside each spec."
-        ),
-    ] = None,
+    specs: Specs = None,
+    out: ModulesOut = None,
     diagrams: Annotated[
         Path | None,
-        typer.Option("--diagrams", help="Folder for the drawings. Default: `diagrams` of [tool.pawl], else none."),
+        typer.Option(
+            "--diagrams",
+            metavar="FOLDER",
+            help="Folder for the drawings. Default: `diagrams` of [tool.pawl], else none.",
+        ),
     ] = None,
     docs: Annotated[
         Path | None, typer.Option("--docs", metavar="FILE", help="Write the page of `pawl docs`, too.")

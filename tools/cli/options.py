@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,3 +34,26 @@ App = Annotated[
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
+
+ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="An execution's id, or the beginning of it.")]
+
+Specs = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="SPECS",
+        help="Spec files, or folders of them. Default: `specs` of [tool.pawl].",
+        show_default=False,
+    ),
+]
+
+ModulesOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        help="Folder for the modules. Default: `out` of [tool.pawl], else beside each spec.",
+    ),
+]
+
+Expand = Annotated[bool, typer.Option("--expand", help="Draw the inside of barriers, too.")]

@@ -8,10 +8,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from pawl.tools.compiler.findings import Finding
+
+STDOUT: Final = Path("-")
+"""What an option that names a file means by a dash."""
 
 
 class Misuse(Exception):

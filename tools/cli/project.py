@@ -63,7 +63,7 @@ def find_specs(given: Sequence[Path], known: Project) -> Specs:
             folders.append(path)
             found = sorted(each for each in path.iterdir() if each.suffix in SUFFIXES and each.is_file())
             if not found:
-                raise Misuse(f"{path} has no specs (*.yaml, *.yml); `pawl new NAME --dir {path}` writes one")
+                raise Misuse(f"{path} has no specs (*.yaml, *.yml); `pawl new NAME --out {path}` writes one")
         elif path.is_file():
             found = [path]
         else:

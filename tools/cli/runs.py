@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pawl.tools.cli.options import DEFAULT_DB, Db, Json
+from pawl.tools.cli.options import DEFAULT_DB, Db, ExecutionId, Json
 
 Trace = Annotated[bool, typer.Option("--trace", help="Also show each row of the machines that is taken, on stderr.")]
 
@@ -126,13 +126,13 @@ def ls(
 
 
 def show(
-    given: Annotated[str, typer.Argument(metavar="ID", help="An execution's id, or the beginning of it.")],
+    given: ExecutionId,
     db: Db = DEFAULT_DB,
     json: Json = False,
     diagram: Annotated[
         Path | None,
         typer.Option(
-            "--diagram", metavar="OUT.svg", help="Draw the way of the run through its machine; .svg or .dot.",
+            "--diagram", metavar="FILE", help="Draw the way of the run through its machine; .svg or .dot.",
             show_default=False,
         ),
     ] = None,
@@ -151,7 +151,7 @@ def show(
 
 
 def tail(
-    given: Annotated[str, typer.Argument(metavar="ID", help="An execution's id, or the beginning of it.")],
+    given: ExecutionId,
     after: Annotated[
         int, typer.Option("--after", metavar="N", min=0, help="Only what is behind this cursor, the first column.")
     ] = 0,

@@ -26,6 +26,9 @@ Store = Annotated[
         help="Where runs are kept: in memory, in a SQLite file that is removed, or in a new file (sqlite:///path.db).",
     ),
 ]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", metavar="N", min=0, help="How many are played at a time; 0 for one a core.")
+]
 Seed = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", help="Let things happen in an order drawn from N.", show_default=False),
@@ -69,9 +72,7 @@ def explore(
     files: Files,
     store: ManyStores = "memory",
     pairs: Annotated[bool, typer.Option("--pairs", help="Every pair of faults, too.")] = False,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Scenarios at a time; 0 for one a core.")
-    ] = 0,
+    jobs: Jobs = 0,
     json: Json = False,
 ) -> None:
     """Play every scenario again and again, each time with one more thing going wrong: a crash before or after each

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from pawl.tools.cli.output import Misuse, err, leave, out, raw
+from pawl.tools.cli.output import STDOUT, Misuse, err, leave, out, raw
 from pawl.tools.compiler.schema import MARK, schema_text
 
 
@@ -14,6 +14,7 @@ def schema(file: Path | None, check: bool) -> None:
 
     Raises Misuse for a file that cannot be written or read, or that pawl did not write.
     """
+    file = None if file == STDOUT else file
     if check:
         _compare(file)
     elif file is None:

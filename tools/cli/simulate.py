@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pawl.tools.cli.options import Json
-from pawl.tools.cli.scenarios import ManyStores
+from pawl.tools.cli.scenarios import Jobs, ManyStores
 
 
 def register(app: typer.Typer) -> None:
@@ -19,9 +19,7 @@ def simulate(
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="How many programs.")] = 1000,
     start: Annotated[int, typer.Option("--start", metavar="S", min=0, help="The first seed.")] = 0,
     store: ManyStores = "memory",
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Programs at a time; 0 for one a core.")
-    ] = 0,
+    jobs: Jobs = 0,
     json: Json = False,
 ) -> None:
     """Generate agents, tools, policies, steps of callers, and faults, from one seed after the other; play each, and

@@ -8,15 +8,7 @@ from typing import Annotated
 
 import typer
 
-SpecsArgument = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="SPECS",
-        help="Spec files, or folders of them. Default: `specs` of [tool.pawl].",
-        show_default=False,
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of text.")]
+from pawl.tools.cli.options import Expand, Json, ModulesOut, Specs
 
 
 class Format(StrEnum):
@@ -39,14 +31,16 @@ def register(app: typer.Typer) -> None:
 
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the machine, in snake_case.")],
-    folder: Annotated[Path, typer.Option("--dir", help="Where to write; made when it does not exist.")] = Path(),
+    folder: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; made when it does not exist.")
+    ] = Path(),
 ) -> None:
     """Write a small machine that runs at once: a spec, its context class, and the generated module.
 
     \b
     Examples:
       pawl new order                      ./order.yaml, ./order_context.py, ./order.py
-      pawl new order --dir my_specs
+      pawl new order --out my_specs
       python order_context.py             run it
     """
     from pawl.tools.cli.starting import start
@@ -55,13 +49,8 @@ def new(
 
 
 def generate(
-    specs: SpecsArgument = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="Folder for the modules. Default: `out` of [tool.pawl], else beside each spec."
-        ),
-    ] = None,
+    specs: Specs = None,
+    out: ModulesOut = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing: exit 1 with a diff when a module is not fresh.")
     ] = False,
@@ -86,7 +75,7 @@ def generate(
 
 
 def check(
-    specs: SpecsArgument = None,
+    specs: Specs = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     expand: Annotated[
         bool, typer.Option("--expand", help="Also list every row as compiled: groups, wildcards, fragments, barriers.")
@@ -112,7 +101,10 @@ def check(
 
 def schema(
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write it there, e.g. beside the specs. Default: to stdout.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write it there, e.g. beside the specs; - is stdout, and the default."
+        ),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing: exit 1 when --out, or what pawl ships, is not fresh.")
@@ -134,20 +126,23 @@ def schema(
 
 
 def diagram(
-    specs: SpecsArgument = None,
+    specs: Specs = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for the files. Default: `diagrams` of [tool.pawl].")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Folder for the files. Default: `diagrams` of [tool.pawl]."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing: exit 1 with a diff when a file is not fresh.")
     ] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Remove generated files whose spec is gone.")] = False,
-    expand: Annotated[bool, typer.Option("--expand", help="Draw the inside of barriers, too.")] = False,
+    expand: Expand = False,
     format: Annotated[  # noqa: A002 - it is the name of the option
         Format | None,
-        typer.Option("--format", "-f", help="Only this one: to stdout for one machine, or to files with --out."),
+        typer.Option("--format", help="Only this one: to stdout for one machine, or to files with --out."),
     ] = None,
-    state: Annotated[str | None, typer.Option("--state", help="Highlight the state that a session is in.")] = None,
+    state: Annotated[
+        str | None, typer.Option("--state", metavar="NAME", help="Highlight the state that a session is in.")
+    ] = None,
     path: Annotated[
         list[str] | None,
         typer.Option(
@@ -168,8 +163,8 @@ def diagram(
       pawl diagram my_specs --out docs/machines
       pawl diagram --check                                    in CI
       pawl diagram order.yaml --format svg > order.svg
-      pawl diagram order.yaml -f svg --state packing --path cart,paying,checking,packing > here.svg
-      pawl diagram order.yaml -f svg --coverage rows.json > covered.svg
+      pawl diagram order.yaml --format svg --state packing --path cart,paying,checking,packing > here.svg
+      pawl diagram order.yaml --format svg --coverage rows.json > covered.svg
     """
     from pawl.tools.cli.drawing import Wish, draw
 

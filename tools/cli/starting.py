@@ -57,7 +57,7 @@ def _render(template: str, name: str) -> str:
 def _write(texts: dict[Path, str]) -> None:
     there = [str(path) for path in texts if path.exists()]
     if there:
-        raise Misuse(f"already there: {', '.join(there)}; choose another name, or another --dir")
+        raise Misuse(f"already there: {', '.join(there)}; choose another name, or another --out")
     try:
         for path, text in texts.items():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,4 +65,4 @@ def _write(texts: dict[Path, str]) -> None:
                 stream.write(text)
             out(f"created   {path}", "green")
     except OSError as error:
-        raise Misuse(f"cannot write {error.filename}: {error.strerror or error}; choose another --dir") from None
+        raise Misuse(f"cannot write {error.filename}: {error.strerror or error}; choose another --out") from None

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pawl.tools.cli.options import DEFAULT_DB, Db, Json
+from pawl.tools.cli.options import DEFAULT_DB, Db, ExecutionId, Json
 
 
 def register(app: typer.Typer) -> None:
@@ -74,11 +74,11 @@ def gc(
 
 
 def dump(
-    given: Annotated[str, typer.Argument(metavar="ID", help="An execution's id, or the beginning of it.")],
+    given: ExecutionId,
     to: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE.jsonl", help="A file that does not exist yet; default: stdout.",
+            "--out", "-o", metavar="FILE", help="A file that does not exist yet; - is stdout, and the default.",
             show_default=False,
         ),
     ] = None,
