@@ -22,6 +22,7 @@ from pawl import (
     sync,
     tool,
 )
+from pawl.runtime.execution.waiting import Waiting
 from pawl.runtime.simulation.world import World
 
 AGENT = Agent(name="talker", model=scripted(["one"], record=False))
@@ -145,6 +146,40 @@ def test_who_hears_of_a_rest_finds_the_agent_free(agent: Agent) -> None:
         process.runtime.add_listener(listener)
         process.do(process.runtime.run(agent, "go"))
         assert seen == [("vacant", None)]
+
+
+@pytest.mark.parametrize("agent", [AGENT2, PAYER], ids=["ended", "suspended"])
+def test_a_handle_settles_when_everybody_has_been_told(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    settle, told = Waiting.settle, list[list[str]]()
+
+    def noted(waiting: Waiting, *said: Any) -> None:
+        told.append([str(event.kind) for event in process.events])
+        settle(waiting, *said)
+
+    monkeypatch.setattr(Waiting, "settle", noted)
+    with World(agent) as world:
+        process = world.open()
+        process.do(process.runtime.run(agent, "go"))
+        assert [kinds[-1:] for kinds in told] == [["done"] if agent is AGENT2 else ["approval_required"]]
+
+
+def test_what_a_listener_makes_of_an_event_changes_no_record() -> None:
+    def spoiler(event: Event) -> None:
+        for value in event.data.values():
+            if isinstance(value, dict):
+                value.clear()
+        event.data.clear()
+
+    journals = []
+    for listeners in ([], [spoiler]):
+        with World(CALLER) as world:
+            process = world.open()
+            for listener in listeners:
+                process.runtime.add_listener(listener)
+            rest = process.do(process.runtime.run(CALLER, "go", agent_id="x"))
+            (record,) = world.records()
+            journals.append((rest, record, world.journal("x")))
+    assert journals[0] == journals[1]
 
 
 def test_a_listener_may_start_the_next_run() -> None:

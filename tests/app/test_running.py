@@ -10,6 +10,7 @@ import pytest
 from execution.programs import clerk
 from pawl import (
     Agent,
+    Cancelled,
     Completed,
     Event,
     Failed,
@@ -33,6 +34,7 @@ from pawl.runtime.execution.heart import Message
 from pawl.runtime.execution.mail import Mail
 from pawl.runtime.execution.work import _outcome
 from pawl.runtime.records.errors import CodecError
+from pawl.runtime.records.events import EventKind
 from pawl.runtime.simulation.client import Client
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.store import command_of
@@ -435,13 +437,31 @@ def test_a_listener_that_raises_at_the_end_changes_no_outcome() -> None:
         assert isinstance(process.do(process.runtime.run(agent, "go")), Completed)
 
 
-def test_a_cancellation_is_a_cancellation_although_a_listener_had_failed_before() -> None:
+def test_a_cancellation_before_the_store_has_answered_comes_before_the_failure_of_a_listener() -> None:
     agent = adder()
-    with World(agent, faults=[Fault("tool:add#1", "hold")]) as world:
-        process = world.open(on_event=deaf_to("tool_call"), on_listener_error="fail")
+    with World(agent, faults=[Fault("tool_dispatch#1", "hold")]) as world:
+        process = world.open(on_listener_error="fail")
         execution = process.do(process.runtime.start(agent, "go"))
         world.settle()
-        assert isinstance(process.do(execution), Failed)
+        process.runtime._listener_failed(Event(EventKind.TOOL_CALL, execution.id, "a", {}), Deaf("no"))
+        world.settle()
+        process.do(process.runtime.cancel(execution.id))
+        world.release("tool_dispatch#1")
+        assert isinstance(process.do(execution), Cancelled)
+        assert world.witness.effects == {}
+
+
+def test_a_cancellation_that_comes_when_a_run_ends_for_its_listener_changes_nothing() -> None:
+    agent = adder()
+    with World(agent, faults=[Fault("outcome#1", "hold")]) as world:
+        process = world.open(on_event=deaf_to("tool_result"), on_listener_error="fail")
+        execution = process.do(process.runtime.start(agent, "go"))
+        world.settle()
+        process.do(process.runtime.cancel(execution.id))
+        world.release("outcome#1")
+        end = process.do(execution)
+        assert isinstance(end, Failed)
+        assert end.error.type == "ListenerFailed"
 
 
 def test_a_store_that_is_away_is_announced_once_and_a_listener_may_end_the_run_for_it() -> None:

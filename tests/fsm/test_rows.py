@@ -138,3 +138,11 @@ def test_a_row_to_its_own_state_enters_it_again() -> None:
 def test_the_step_says_which_row_was_taken() -> None:
     machine = build(Row("a", "go", "b", when=("p",), line=3), Row("a", "go", "c", line=4))
     assert advance(machine, machine.initial, Probe(p=False), "go").rows == (machine.rows[1],)
+
+
+def test_without_a_context_rows_without_guards_are_taken_and_others_are_an_error() -> None:
+    machine = build(Row("a", "go", "b"), Row("b", "go", "c", when=("p",)))
+    step = advance(machine, machine.initial, None, "go")
+    assert (step.state, step.context) == ("b", None)
+    with pytest.raises(StepFailed, match="no attribute 'p'"):
+        advance(machine, step.state, None, "go")

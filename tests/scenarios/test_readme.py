@@ -9,6 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parent
 README = FOLDER / "README.md"
+ROOT = FOLDER.parent.parent
 INVARIANTS = 117
 """How many the list has."""
 
@@ -43,8 +44,29 @@ def test_the_table_is_what_the_first_lines_say(request: pytest.FixtureRequest) -
     assert there.strip() == table().strip()
 
 
+def rows(heading: str) -> dict[int, str]:
+    """For each invariant of the table under a heading what its row says."""
+    section = README.read_text(encoding="utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    found: dict[int, str] = {}
+    for numbers, said in re.findall(r"^\| ([\d, ]+) \| (.*) \|$", section, re.MULTILINE):
+        for number in map(int, numbers.split(", ")):
+            assert number not in found
+            found[number] = said
+    return found
+
+
+IN_PART, BEYOND = "What one run shows in part", "What one run cannot show"
+
+
 def test_every_invariant_is_shown_or_said_to_be_beyond_a_single_run() -> None:
-    _, _, beyond = README.read_text(encoding="utf-8").partition("## What one run cannot show")
-    named = {int(number) for row in re.findall(r"^\| ([\d, ]+) \|", beyond, re.MULTILINE) for number in row.split(",")}
-    assert {*range(1, INVARIANTS + 1)} - {*shown()} - named == set()
-    assert named & {*shown()} == set()
+    assert {*range(1, INVARIANTS + 1)} - {*shown()} == {*rows(BEYOND)}
+    assert {*rows(IN_PART)} <= {*shown()}
+
+
+@pytest.mark.parametrize("heading", [IN_PART, BEYOND])
+def test_what_no_run_shows_is_shown_by_tests_that_are_there(heading: str) -> None:
+    for number, said in rows(heading).items():
+        named = re.findall(r"`([\w/]+\.py)::(\w+)`", said)
+        assert named or said.endswith(" | none"), number
+        for path, test in named:
+            assert re.search(rf"def {test}\(", (ROOT / path).read_text(encoding="utf-8")), f"{path}::{test}"
