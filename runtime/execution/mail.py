@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import attrs
+from typing import NamedTuple
 
 from pawl.runtime.execution.heart import Message
 
 
-@attrs.frozen
-class Mail:
+class Mail(NamedTuple):
     """A message for the session of one execution."""
 
     execution_id: str

@@ -40,7 +40,7 @@ def held_at(at: str) -> Iterator[tuple[World, Live]]:
 
 
 def is_dropped(world: World, live: Live, event: str, payload: object, **more: str) -> bool:
-    message = attrs.evolve(Message(live.session, event, payload, world.now), **more)
+    message = Message(live.session, event, payload, world.now)._replace(**more)
     decision = decide(live, message)
     assert (decision.dropped is None) is (decision.live != live)
     assert not (decision.dropped and (decision.effects or decision.moves))

@@ -194,7 +194,7 @@ class Walk(Answers):
     def deliver(self, message: Message, *, again: bool = False) -> None:
         assert self.live is not None
         self.now += 0.001
-        message = attrs.evolve(message, now=self.now)
+        message = message._replace(now=self.now)
         before = self.live
         broken = self.broken or ([self.random.choice(near(before))] if self._troubled(0.04) and not again else [])
         decision, twin = self._decide(before, message, broken), self._decide(before, message, broken)
