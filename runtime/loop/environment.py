@@ -151,10 +151,9 @@ class AsyncioEnvironment:
         self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]
     ) -> asyncio.Task[None]:
         """As a task of the running loop."""
-        spawned = _Spawned(work, done)
+        spawned = _Spawned(work, done, self._tasks)
         task = self._loop.create_task(spawned.run())
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard, context=self._context)
         task.add_done_callback(spawned.ended, context=self._context)
         return task
 
@@ -179,10 +178,15 @@ class _Spawned(Generic[T]):
     An object, where closures would be a dozen: with a thousand runs the garbage collector looks at each of them often.
     """
 
-    __slots__ = ("_begun", "_done", "_told", "_work")
+    __slots__ = ("_begun", "_done", "_running", "_told", "_work")
 
-    def __init__(self, work: Coroutine[Any, Any, T], done: Callable[[T | None, BaseException | None], None]) -> None:
-        self._work, self._done = work, done
+    def __init__(
+        self,
+        work: Coroutine[Any, Any, T],
+        done: Callable[[T | None, BaseException | None], None],
+        running: set[asyncio.Task[Any]],
+    ) -> None:
+        self._work, self._done, self._running = work, done, running
         self._begun = self._told = False
 
     async def run(self) -> None:
@@ -201,6 +205,7 @@ class _Spawned(Generic[T]):
 
     def ended(self, task: asyncio.Task[None]) -> None:
         """What is left when the task is done."""
+        self._running.discard(task)
         if not self._begun:  # cancelled before its first step
             self._work.close()
             self._done(None, asyncio.CancelledError())
