@@ -79,7 +79,7 @@ class Commit:
         if self.receipts:
             tx.decisions.put(self.receipts)
         after = self.after(root)
-        if after != root:
+        if after is not root:
             tx.agents.save(after)
         return Written(self.position + len(self.journal), after)
 
@@ -89,7 +89,9 @@ class Commit:
         return self.authority.owner if self.held else None
 
     def after(self, root: AgentRoot) -> AgentRoot:
-        """The agent root as this commit leaves it."""
+        """The agent root as this commit leaves it; most leave it as it is."""
+        if not (self.release or self.bump or self.answers):
+            return root
         return replace(
             root,
             revision=root.revision + self.bump,
