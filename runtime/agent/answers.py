@@ -41,7 +41,8 @@ def normalise(answer: object, provider: str = "the provider") -> ModelAnswer:
         _malformed(provider, f"it asks for {len(answer.calls)} calls at once, more than {MOST_CALLS}")
     for place, call in enumerate(answer.calls):
         _check_call(provider, place, call)
-    return attrs.evolve(answer, calls=tuple(_named(answer.calls)))
+    calls = tuple(_named(answer.calls))
+    return answer if calls == answer.calls else attrs.evolve(answer, calls=calls)
 
 
 def _named(calls: tuple[ToolCall, ...]) -> Iterator[ToolCall]:
