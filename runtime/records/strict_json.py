@@ -54,10 +54,14 @@ def check_unicode(text: str, name: str) -> None:
         raise CodecError(f"{name}: a lone surrogate, which is not Unicode text, after {near!r}") from None
 
 
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
+"""Whatever is exactly of these is JSON."""
+
+
 def json_fault(value: Any, depth: int = DEPTH) -> tuple[str, str] | None:
     """Where `value` is not JSON (".a[2]") and why, or None."""
     kind = value.__class__
-    if kind is str or kind is int or kind is bool or value is None:
+    if kind in _PLAIN:
         return None
     if kind is float:
         return None if math.isfinite(value) else ("", f"{value} is not a JSON number")
@@ -68,6 +72,8 @@ def json_fault(value: Any, depth: int = DEPTH) -> tuple[str, str] | None:
     for key, item in value.items() if kind is dict else enumerate(value):
         if kind is dict and not isinstance(key, str):
             return "", f"key {key!r} is not text"
+        if item.__class__ in _PLAIN:
+            continue
         fault = json_fault(item, depth - 1)
         if fault is not None:
             return (f".{key}" if kind is dict else f"[{key}]") + fault[0], fault[1]
