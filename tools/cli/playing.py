@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pawl.runtime.simulation.exploring import Explored
@@ -17,12 +12,11 @@ from pawl.runtime.simulation.exploring import explore as explore_one
 from pawl.runtime.simulation.playing import Played, play
 from pawl.runtime.simulation.scenario import Scenario
 from pawl.runtime.simulation.spelling import scenario_text
-from pawl.runtime.store.port import Store
+from pawl.tools.cli.beside import beside
+from pawl.tools.cli.fresh import check_kind, stores
 from pawl.tools.cli.output import Misuse, finding, leave, out
 from pawl.tools.cli.output import as_json as print_json
 from pawl.tools.scenario.load import load_scenarios
-
-MakeStore = Callable[[], Store]
 
 
 def run(files: Sequence[Path], store: str, seed: int | None, *, as_json: bool, trace: bool) -> None:
@@ -43,11 +37,10 @@ def run(files: Sequence[Path], store: str, seed: int | None, *, as_json: bool, t
 
 def explore(files: Sequence[Path], store: str, *, pairs: bool, jobs: int, as_json: bool) -> None:
     """Play everything with every single fault. Raises Misuse; leaves with 1 when something is not made up for."""
-    if store not in ("memory", "sqlite"):
-        raise Misuse(f"--store {store} is for one time, and exploring needs many; give memory or sqlite")
+    check_kind(store)
     scenarios, sound = read(files)
     explored: list[Explored] = []
-    for one in _explored_all(scenarios, partial(_explore, store=store, pairs=pairs), jobs or os.cpu_count() or 1):
+    for one in beside(partial(_explore, store=store, pairs=pairs), scenarios, jobs):
         explored.append(one)
         if not as_json:
             _tell_explored(one)
@@ -55,18 +48,6 @@ def explore(files: Sequence[Path], store: str, *, pairs: bool, jobs: int, as_jso
         print_json({"ok": sound and all(one.ok for one in explored), "scenarios": [_explored(one) for one in explored]})
     if not (sound and all(one.ok for one in explored)):
         leave(1)
-
-
-def _explored_all(
-    scenarios: Sequence[Scenario], explore: Callable[[Scenario], Explored], jobs: int
-) -> Iterator[Explored]:
-    """Explore them, in processes beside each other where there is more than one; in their order."""
-    if jobs == 1 or len(scenarios) < 2:
-        yield from map(explore, scenarios)
-        return
-    # A new interpreter each: a fork would take along what this one's threads hold.
-    with ProcessPoolExecutor(min(jobs, len(scenarios)), multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(explore, scenarios)
 
 
 def _explore(scenario: Scenario, *, store: str, pairs: bool) -> Explored:
@@ -99,45 +80,6 @@ def paths(files: Sequence[Path]) -> Iterator[Path]:
             yield path
         else:
             raise Misuse(f"there is no file {path}")
-
-
-@contextmanager
-def stores(word: str) -> Iterator[MakeStore]:
-    """Makes the store of each scenario: `memory`, `sqlite`, or the URL of a file that does not exist yet."""
-    from pawl.runtime.store.memory import MemoryStore
-    from pawl.runtime.store.sqlite import SqliteStore
-
-    if word in ("memory", "memory://"):
-        yield lambda: MemoryStore(inline=True)
-        return
-    made, path = 0, None if word == "sqlite" else _named(word)
-    with TemporaryDirectory(prefix="pawl-scenario-", dir=_in_memory(), ignore_cleanup_errors=True) as folder:
-
-        def in_file() -> Store:
-            nonlocal made
-            made += 1
-            if path is None:
-                return SqliteStore(Path(folder) / f"{made}.db", "NORMAL", inline=True)
-            return SqliteStore(path if made == 1 else path.with_stem(f"{path.stem}-{made}"), inline=True)
-
-        yield in_file
-
-
-def _in_memory() -> str | None:
-    """A folder that needs no disk, where there is one: what is written to it need not survive."""
-    shared = Path("/dev/shm")
-    return str(shared) if shared.is_dir() and os.access(shared, os.W_OK) else None
-
-
-def _named(word: str) -> Path:
-    if not word.startswith("sqlite:///"):
-        raise Misuse(
-            f"--store {word} is no store that scenarios are played on; it is memory, sqlite or sqlite:///NEW.db"
-        )
-    path = Path(word.removeprefix("sqlite:///"))
-    if path.exists():
-        raise Misuse(f"{path} exists already; scenarios begin with an empty store, name a new file")
-    return path
 
 
 def _tell(played: Played, *, trace: bool) -> None:

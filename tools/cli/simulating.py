@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
 from pawl.runtime.simulation.simulating import Simulated, Violation
 from pawl.runtime.simulation.simulating import simulate as simulate_one
 from pawl.runtime.simulation.spelling import scenario_text
-from pawl.tools.cli.output import Misuse, leave, out
+from pawl.tools.cli.beside import beside
+from pawl.tools.cli.fresh import check_kind, stores
 from pawl.tools.cli.output import as_json as print_json
-from pawl.tools.cli.playing import stores
+from pawl.tools.cli.output import leave, out
 
 _CHUNK = 25
 """Seeds that a process takes at a time."""
@@ -24,10 +22,9 @@ _CHUNK = 25
 
 def simulate(seeds: int, start: int, store: str, *, jobs: int, as_json: bool) -> None:
     """Play every seed. Raises Misuse; leaves with 1 when one of them found something."""
-    if store not in ("memory", "sqlite"):
-        raise Misuse(f"--store {store} is for one time, and every seed needs a new one; give memory or sqlite")
+    check_kind(store)
     began, digest, found = time.perf_counter(), hashlib.sha256(), list[Violation]()
-    for one in _simulated(range(start, start + seeds), store, jobs or os.cpu_count() or 1):
+    for one in _simulated(range(start, start + seeds), store, jobs):
         digest.update(one.digest.encode())
         if one.violation is not None:
             found.append(one.violation)
@@ -48,14 +45,8 @@ def simulate(seeds: int, start: int, store: str, *, jobs: int, as_json: bool) ->
 def _simulated(seeds: range, store: str, jobs: int) -> Iterator[Simulated]:
     """All of them in their order, in processes beside each other where that pays."""
     chunks = [seeds[place : place + _CHUNK] for place in range(0, len(seeds), _CHUNK)]
-    if jobs == 1 or len(chunks) < 2:
-        for chunk in chunks:
-            yield from _play(chunk, store=store)
-        return
-    # A new interpreter each: a fork would take along what this one's threads hold.
-    with ProcessPoolExecutor(min(jobs, len(chunks)), multiprocessing.get_context("spawn")) as pool:
-        for played in pool.map(partial(_play, store=store), chunks):
-            yield from played
+    for played in beside(partial(_play, store=store), chunks, jobs):
+        yield from played
 
 
 def _play(seeds: range, *, store: str) -> list[Simulated]:
