@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any, Final, get_args
 
 import attrs
@@ -28,7 +29,7 @@ from pawl.runtime.simulation.scenario import (
     WantedError,
 )
 from pawl.runtime.simulation.steps import SINGLE, STEPS, Change, Decide, Expect, Fails, Start, Verdict
-from pawl.tools.compiler.findings import listed, quoted, suggest
+from pawl.tools.compiler.findings import listed, nearest, quoted, suggest
 from pawl.tools.compiler.nodes import Mapping, Node, Scalar, Sequence
 from pawl.tools.scenario.reader import INVALID, Hook, Reader, hint_of, keys_of, named, place_of
 
@@ -304,7 +305,10 @@ def _expected(reader: Reader, node: Node) -> Any:
     runs: dict[str, RunExpected] = {}
     for key, value in node.entries:
         if key.text not in keys:
+            before = len(reader.findings)
             found = reader.read(RunExpected, value)
+            if len(reader.findings) > before and _is_no_run(reader, key, keys, before):
+                continue
             if found is not INVALID:
                 runs[key.text] = found
     made = reader.made(Expected, node, known, runs=runs)
@@ -313,6 +317,21 @@ def _expected(reader: Reader, node: Node) -> Any:
             if not re.fullmatch(r"[1-9]\d{0,5}", number):
                 reader.wrong("Y14", node.at, f"{quoted(number)} is no attempt; write a number from 1")
     return made
+
+
+def _is_no_run(reader: Reader, key: Scalar, keys: Collection[str], before: int) -> bool:
+    """Whether what cannot be read as what is expected of a run is rather a key at the wrong place, or a misspelt one.
+    That is said then, and not what is wrong with the run.
+    """
+    if key.text in keys_of(RunExpected):
+        wrong = f"the key {quoted(key.text)} belongs to a run here; write `RUN: {{{key.text}: …}}`"
+    elif (near := nearest(key.text, keys)) is not None:
+        wrong = f"unknown key {quoted(key.text)}; did you mean {quoted(near)}?"
+    else:
+        return False
+    del reader.findings[before:]
+    reader.wrong("Y12", key.at, wrong)
+    return True
 
 
 HOOKS: Final[dict[type, Hook]] = {
