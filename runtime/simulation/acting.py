@@ -21,10 +21,11 @@ from pawl.runtime.records.errors import (
     Superseded,
     UnknownSubject,
 )
-from pawl.runtime.simulation.expecting import check
+from pawl.runtime.simulation.expecting import Sight, check
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.scenario import AgentDef, Place
+from pawl.runtime.simulation.spelling import step_text
 from pawl.runtime.simulation.stage import Run, Stage, start_id
 from pawl.runtime.simulation.steps import (
     CALLS,
@@ -102,6 +103,7 @@ class Actor:
 
         Raises StepFailed, Mismatched, Unsupported; what a process is lost for ends the step, see `Stage.lost`.
         """
+        self._stage.narrate(f"{step_text(step)}{' (again)' if repeated else ''}")
         try:
             if isinstance(step, CALLS):
                 self.calls.append(self._call(step, repeated=repeated))
@@ -148,7 +150,15 @@ class Actor:
             return  # it was closed while the call went on
         if repeated and isinstance(error, _LANDED):
             return
-        raise StepFailed(f"`{step.word}` raised {type(error).__name__}: {error}", step.at) from error
+        raise StepFailed(f"`{step.word}` raised {self._told(step, error)}", step.at) from error
+
+    def _told(self, step: Step, error: Exception) -> str:
+        """An error in the scenario's words: a request that the file does not name is not named by its id."""
+        said: object = error
+        if isinstance(step, Decide) and isinstance(error, StaleRequest) and step.request is None:
+            run = self._stage.runs[step.run]
+            said = f"run {step.run!r} waits for no decision; it is {Sight(self._stage, run).told}"
+        return f"{type(error).__name__}: {said}"
 
     # steps --------------------------------------------------------------------------------------------------
 
@@ -245,7 +255,7 @@ class Actor:
             raise StepFailed(f"`{inner.word}` was to raise {step.error}, and raised nothing", step.at)
         kinds = [kind.__name__ for kind in type(error).__mro__]
         if step.error not in kinds:
-            said = f"`{inner.word}` was to raise {step.error}, and raised {kinds[0]}: {error}"
+            said = f"`{inner.word}` was to raise {step.error}, and raised {self._told(inner, error)}"
             raise StepFailed(said, step.at) from error
 
     def _error_of(self, inner: Step) -> Exception | None:

@@ -73,7 +73,7 @@ def _world(stage: Stage, expected: Expected) -> Iterable[tuple[str, object, obje
 def _run(stage: Stage, run: Run, wanted: RunExpected) -> Iterable[tuple[str, object, object]]:
     seen = Sight(stage, run)
     if wanted.outcome is not None:
-        yield "outcome", wanted.outcome, wanted.outcome if wanted.outcome in seen.outcomes else seen.outcomes[0]
+        yield "outcome", wanted.outcome, wanted.outcome if wanted.outcome in seen.outcomes else seen.told
     if wanted.output is not UNWRITTEN:
         output = getattr(seen.rest, "output", None)
         nothing = not isinstance(seen.rest, Completed) and not output and not wanted.output  # said so far: nothing
@@ -154,6 +154,12 @@ class Sight:
         if running:
             return ["recovery_required" if closed else "running"]
         return [*told, "running"]
+
+    @property
+    def told(self) -> str:
+        """What the run has come to, with the error where there is one."""
+        outcome, error = self.outcomes[0], self.error
+        return f"{outcome} ({error.type}: {error.message})" if error is not None else outcome
 
     def _runs(self, process: Any) -> bool:
         return self.execution_id is not None and process.keeper.live(self.execution_id) is not None

@@ -28,7 +28,7 @@ _CRASHES: Final = 50
 class Played:
     """How a scenario went: `failure` is the first thing that is wrong, `at` where the file says otherwise.
 
-    `trace` has one line for each transition, barrier answer and dropped event; it is the same for the same seed.
+    `trace` has one line for each step, fault, transition, barrier answer and dropped event; the same for the same seed.
     """
 
     scenario: Scenario

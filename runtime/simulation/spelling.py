@@ -35,6 +35,11 @@ def scenario_text(scenario: Scenario) -> str:
     return "\n".join(_block(data, 0)) + "\n"
 
 
+def step_text(step: Any) -> str:
+    """A step as one line of a file says it."""
+    return _flow(_step(step))[1:-1]
+
+
 # values to data -------------------------------------------------------------------------------------------------------
 
 

@@ -86,6 +86,8 @@ class Stage:
         """The approval requests of each execution, oldest first."""
         self.told: list[Event] = []
         """Every event that any process was told, in order."""
+        self.narrate: Callable[[str], None] = _to_nobody
+        """Called with each step that is taken: see `Trace`."""
         self._ended: list[Process] = []
 
     # processes ----------------------------------------------------------------------------------------------
@@ -282,6 +284,10 @@ class Stage:
             asked = [one.subject for one in found.unresolved if one.subject not in unsaid]
         what = f"listeners were told of {told}, and on record is {found}"
         self.world.invariants.notice("I10", found is None or asked == told, what)
+
+
+def _to_nobody(told: str) -> None:
+    """Nobody listens."""
 
 
 async def _drain(stream: Any) -> None:

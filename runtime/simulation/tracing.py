@@ -1,4 +1,4 @@
-"""The trace of a scenario: a line for each transition, barrier answer and dropped event, in the scenario's names."""
+"""The trace of a scenario: a line for each step, fault, transition, barrier answer and dropped event, in its names."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class Trace:
         self._calls: dict[str, str] = {}
         stage.world.trace = self._line
         stage.world.moves = _Moves(self)
+        stage.narrate = self._step
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -30,12 +31,17 @@ class Trace:
         target = move.target if move.target is not None else "(stays)"
         return self._line(process, execution_id, f"{child}{move.source} {event} {target}")
 
+    def _step(self, told: str) -> None:
+        self._lines.append(f"{self._time()} step {told}")
+
+    def _time(self) -> str:
+        return f"{f'{self._stage.world.clock.time:.3f}s':>10}"
+
     def _line(self, process: str, execution_id: str, what: str) -> None:
         stage = self._stage
-        time = f"{stage.world.clock.time:.3f}s"
         start = stage.world.starts.get(execution_id)
-        run = next((run.name for run in stage.runs.values() if run.start_id == start), start or execution_id)
-        self._lines.append(f"{time:>10} {stage.names.get(process, process)} {run}: {what}")
+        run = next((run.name for run in stage.runs.values() if run.start_id == start), start or execution_id or "-")
+        self._lines.append(f"{self._time()} {stage.names.get(process, process)} {run}: {what}")
 
     def _call(self, process: str, execution_id: str, child: str) -> str:
         """A child session by the id that the model gave its call."""

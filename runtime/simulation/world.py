@@ -288,7 +288,10 @@ class World(Disk):
 
     def met(self, name: str, execution_id: str | None, what: str) -> Fault | None:
         """Count one more place where a fault can be."""
-        return self.faults.met(name, self.starts.get(execution_id or ""), what)
+        fault = self.faults.met(name, self.starts.get(execution_id or ""), what)
+        if fault is not None and self.trace is not None and self._turning is not None:
+            self.trace(self._turning.name, execution_id or "", f"{fault.do} at {self.faults.fired_at[-1].address}")
+        return fault
 
     def broke(self, process: Process, live: Live, what: str, error: Exception) -> None:
         """Something inside of a runtime raised, which closes its run there: healing would hide it."""

@@ -103,7 +103,23 @@ def test_an_answer_that_nobody_asked_for_is_told() -> None:
 def test_a_model_without_an_answer_fails_the_run_and_says_what_to_add() -> None:
     found = played(f"{HEAD.replace(', {text: done}', '')}expect: {{r1: {{outcome: completed}}}}\n")
 
-    assert found.failure == "r1.outcome: expected completed, actual failed"
+    wrong = "ModelError: the scenario has no answer number 2 for clerk; add one"
+    assert found.failure == f"r1.outcome: expected completed, actual failed ({wrong})"
+
+
+def test_a_run_that_waits_for_no_decision_is_named_with_what_it_has_come_to() -> None:
+    found = played(f"{HEAD}  - decide: {{run: r1, approve: true}}\n")
+
+    assert found.failure == "`decide` raised StaleRequest: run 'r1' waits for no decision; it is completed"
+
+
+def test_a_trace_tells_the_steps_and_where_faults_strike() -> None:
+    faults = 'faults: [{at: "admission#1", do: crash_before_commit}]\nsteps:'
+    trace = played(HEAD.replace("steps:", faults)).trace
+    told = [line.split(maxsplit=1)[1] for line in trace if " step " in line or "crash" in line]
+
+    start = "step start: {agent: clerk, input: go, as: r1}"
+    assert told == [start, "p1 r1: crash_before_commit at admission#1", f"{start} (again)"]
 
 
 @pytest.mark.parametrize(
