@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import pytest
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.errors import (
     AgentBusy,
+    CodecError,
     SchemaTooNew,
     StoreCorrupt,
     StoreError,
@@ -22,6 +24,7 @@ from pawl.runtime.records.errors import (
 )
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.simulation.conformance_base import Conformance, refusal, using
+from pawl.runtime.simulation.hostile import TEXTS
 from pawl.runtime.simulation.samples import (
     WAIT,
     a_content,
@@ -31,7 +34,7 @@ from pawl.runtime.simulation.samples import (
     answer_of,
     done,
 )
-from pawl.runtime.store.answers import Answer, Committed, Refused, Superseded, Unavailable
+from pawl.runtime.store.answers import Answer, Committed, Refused, Superseded, Unavailable, Uncertain
 from pawl.runtime.store.ownership import assert_fence, claim
 from pawl.runtime.store.port import Store, Transaction
 
@@ -58,6 +61,14 @@ class SharedConformance(Conformance):
     def make_read_only(self, folder: Path) -> Store:  # noqa: ARG002
         """The store that is there, not opened, where nothing can be written."""
         pytest.skip("this adapter does not say how its store is read-only")
+
+    def make_uncertain(self, folder: Path, landed: bool) -> Store:  # noqa: ARG002
+        """The store that is there, open, whose next commit loses its reply: it is written where it has `landed`."""
+        pytest.skip("this adapter does not say how a reply of its store is lost")
+
+    def rewrite(self, folder: Path, text: str) -> None:  # noqa: ARG002
+        """Put a text in the place of every record of an execution in the (closed) store."""
+        pytest.skip("this adapter does not say how somebody rewrites its records")
 
     def remove(self, folder: Path) -> None:  # noqa: ARG002
         """Remove the store, open or not."""
@@ -287,6 +298,37 @@ class SharedConformance(Conformance):
         finally:
             store.close()
 
+    @pytest.mark.parametrize("landed", [True, False])
+    def test_a_commit_whose_reply_is_lost_is_uncertain(self, tmp_path: Path, landed: bool) -> None:
+        """Who reads then sees whether it was written, and that does not change any more."""
+        with self.opened(tmp_path) as store:
+            done(store, _begin)
+        store = self.make_uncertain(tmp_path, landed)
+        try:
+            assert isinstance(answer_of(store, _count), Uncertain)
+            found = done(store, lambda tx: tx.agents.get("a"))
+            assert found is not None
+            assert found.answers == landed
+            assert done(store, _count) == landed + 1
+        finally:
+            store.close()
+        with self.opened(tmp_path) as store:
+            assert done(store, _count) == landed + 2
+
+    def test_a_record_that_somebody_has_rewritten_is_not_read(self, tmp_path: Path) -> None:
+        """Nor taken for work; nothing is imported for it, and everything else goes on."""
+        with self.opened(tmp_path) as store:
+            done(store, _begin)
+            known = set(sys.modules)
+        for counted, text in enumerate(filter(_is_unicode, TEXTS), 1):
+            self.rewrite(tmp_path, text)
+            with self.opened(tmp_path) as store:
+                with pytest.raises(CodecError):
+                    store.read(lambda tx: tx.executions.get("e"))
+                assert store.read(lambda tx: tx.executions.adoptable("me", 10.0)) == []
+                assert done(store, _count) == counted
+            assert set(sys.modules) == known
+
     def test_a_store_that_has_gone_is_not_made_anew(self, tmp_path: Path) -> None:
         """An empty one in its place would be a lie."""
         with self.opened(tmp_path) as store:
@@ -321,6 +363,14 @@ class _Thread:
         if self._errors:
             raise self._errors[0]
         return self._results[0]
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _opened_and_read(store: Store) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pawl.runtime.simulation.conformance import DurableConformance
 from pawl.runtime.store.sqlite import SqliteStore
-from store.faults import Faults
+from store.faults import Faults, failing_after, rolling_back
 
 
 class SqlitePlaces(DurableConformance):
@@ -37,6 +37,18 @@ class SqlitePlaces(DurableConformance):
 
     def make_read_only(self, folder: Path) -> SqliteStore:
         return SqliteStore(folder / "a.db", connect=Faults(mode="ro").connect)
+
+    def make_uncertain(self, folder: Path, landed: bool) -> SqliteStore:
+        faults = Faults()
+        store = SqliteStore(folder / "a.db", connect=faults.connect)
+        store.open()
+        faults.on("COMMIT", failing_after(sqlite3.SQLITE_IOERR) if landed else rolling_back(sqlite3.SQLITE_IOERR))
+        return store
+
+    def rewrite(self, folder: Path, text: str) -> None:
+        connection = sqlite3.connect(folder / "a.db", isolation_level=None)
+        connection.execute("UPDATE executions SET record = ?", (text,))
+        connection.close()
 
     def remove(self, folder: Path) -> None:
         for path in folder.iterdir():
