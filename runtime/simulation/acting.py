@@ -283,8 +283,7 @@ class Actor:
     # what a scenario does with the world --------------------------------------------------------------------
 
     def _hold(self, step: Hold) -> None:
-        name = step.what if step.what == "model" else f"tool:{step.what}"
-        self._plan_hold(name)
+        self._plan_hold(_place(step.what))
 
     def _plan_hold(self, name: str) -> None:
         faults = self._stage.world.faults
@@ -294,8 +293,7 @@ class Actor:
         self._held.setdefault(name, []).append(address)
 
     def _release(self, step: Release) -> None:
-        name = step.what if step.what == "model" else f"tool:{step.what}"
-        world, held = self._stage.world, self._held.get(name, [])
+        world, held = self._stage.world, self._held.get(_place(step.what), [])
         while held:
             address = held.pop(0)
             if world.held(address):
@@ -340,6 +338,11 @@ class Actor:
 def changed(before: AgentDef, step: Change) -> AgentDef:
     """A definition with what a change writes."""
     return attrs.evolve(before, **{name: getattr(step.to, name) for name in step.written})
+
+
+def _place(what: str) -> str:
+    """The place of faults at calls of a tool, or of the `model`."""
+    return what if what == "model" else f"tool:{what}"
 
 
 def _decision(tool_call_id: str, verdict: Verdict) -> Decision:

@@ -19,15 +19,14 @@ AtBarrier: TypeAlias = Literal[
     "unavailable",
     "unreadable",
     "foreign_write",
-    "foreign_write_unseen",
     "superseded",
-    "hold",
-    "hold_reply",
-    "slow",
-    "full",
 ]
-AtBody: TypeAlias = Literal["crash_before_effect", "crash_during_effect", "crash_after_effect", "hold"]
-Do: TypeAlias = AtBarrier | AtBody
+"""What can go wrong at a barrier, and can be said in a scenario file."""
+
+AtBody: TypeAlias = Literal["crash_before_effect", "crash_during_effect", "crash_after_effect"]
+"""The same at a call of a model or a tool."""
+
+Do: TypeAlias = AtBarrier | AtBody | Literal["foreign_write_unseen", "hold", "hold_reply", "slow", "full"]
 
 BARRIERS: Final = (
     "admission",
@@ -39,7 +38,6 @@ BARRIERS: Final = (
     "resolution",
     "outcome",
 )
-
 
 _KEYED: Final = "="
 """The scope of faults whose place is a key; no start id of a run is this."""

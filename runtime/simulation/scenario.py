@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import attrs
 
 from pawl.runtime.simulation.beyond import AgentBeyond, ToolBeyond
+from pawl.runtime.simulation.faults import BARRIERS, AtBarrier, AtBody
 
 
 class Spelled(Enum):
@@ -203,29 +204,9 @@ class Answer:
 
 # faults ---------------------------------------------------------------------------------------------------------------
 
-AtBarrier: TypeAlias = Literal[
-    "crash_before_commit",
-    "crash_after_commit",
-    "lose_reply_committed",
-    "lose_reply_rolled_back",
-    "refuse",
-    "unavailable",
-    "unreadable",
-    "foreign_write",
-    "superseded",
-]
-AtBody: TypeAlias = Literal["crash_before_effect", "crash_during_effect", "crash_after_effect"]
-BARRIERS: Final = (
-    "admission",
-    "provider_dispatch",
-    "suspension",
-    "approval",
-    "tool_dispatch",
-    "tool_outcome",
-    "resolution",
-    "park",
-    "outcome",
-)
+PLACES: Final = (*BARRIERS, "park")
+"""The barriers that a file may name; `park` comes with coordination."""
+
 REFUSALS: Final = ("serialization", "not_found", "too_large", "agent_busy")
 
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import attrs
 
-from pawl.runtime.simulation.scenario import (
-    AgentDef,
-    Expected,
-    Json,
-    Place,
-    Seconds,
-)
+from pawl.runtime.simulation.scenario import AgentDef, Expected, Json, Place, Seconds
 
 FIRST: Final = "p1"
 """The name of the process that a scenario begins with."""
@@ -242,13 +236,7 @@ Step: TypeAlias = (
     | Fails
 )
 
-STEPS: Final[dict[str, type[Any]]] = {
-    step.word: step
-    for step in (
-        *(Open, Start, Team, Decide, Cancel, Resolve, Hold, Release, Advance, Crash),
-        *(Reopen, Close, Pause, Unpause, Beside, End, Redeliver, Change, Expect, Fails),
-    )
-}
+STEPS: Final[dict[str, type[Any]]] = {step.word: step for step in get_args(Step)}
 """Every step by its word in a file."""
 
 SINGLE: Final = {Hold: "what", Release: "what", Advance: "seconds", Beside: "name", End: "name"}

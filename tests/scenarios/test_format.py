@@ -14,7 +14,7 @@ import pytest
 
 from pawl.runtime.simulation import scenario as values
 from pawl.runtime.simulation.running import scenarios_of
-from pawl.runtime.simulation.scenario import BARRIERS, REFUSALS, Scenario
+from pawl.runtime.simulation.scenario import PLACES, REFUSALS, Scenario
 from pawl.runtime.simulation.steps import STEPS, Verdict
 
 FILES = sorted(Path(__file__).parent.rglob("*.yaml"))
@@ -38,7 +38,7 @@ def _words() -> Iterator[str]:
             if field.metadata.get("key", field.name) is not None:
                 yield f"{cls.__name__}.{field.name}"
                 yield from (f"{cls.__name__}.{field.name}={word}" for word in _choices(hints[field.name]))
-    yield from (*BARRIERS, *REFUSALS)
+    yield from (*PLACES, *REFUSALS)
 
 
 def _choices(hint: Any) -> Iterator[str]:

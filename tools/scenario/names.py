@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from pawl.runtime.simulation.scenario import BARRIERS, Expected, Place, Scenario
+from pawl.runtime.simulation.scenario import PLACES, Expected, Place, Scenario
 from pawl.runtime.simulation.steps import (
     FIRST,
     Beside,
@@ -59,7 +59,7 @@ class _Names:
         if name.startswith("tool:"):
             self._known("a tool", name.removeprefix("tool:"), self._tools(), place)
         elif name != "model":
-            self._known("a barrier", name, BARRIERS, place)
+            self._known("a barrier", name, PLACES, place)
 
     def _tools(self) -> Collection[str]:
         changed = [step.to for step in self._every() if isinstance(step, Change)]

@@ -9,13 +9,12 @@ from typing import Any, Final, get_args
 import attrs
 
 from pawl.runtime.records.events import EventKind
+from pawl.runtime.simulation.faults import AtBarrier, AtBody
 from pawl.runtime.simulation.scenario import (
     REFUSALS,
     AgentDef,
     Answer,
     Approve,
-    AtBarrier,
-    AtBody,
     Do,
     Expected,
     FaultDef,
