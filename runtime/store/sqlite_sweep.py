@@ -13,12 +13,15 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from pawl.runtime.records.errors import StoreCorrupt
 from pawl.runtime.store.sqlite_rows import Rows
 from pawl.runtime.store.upkeep import Cleared
 
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _OF_DIGEST: Final = "SELECT id FROM contents WHERE digest = ?"
-_BODIES: Final = "SELECT id FROM contents WHERE typeof(digest) = 'blob'"  # who refers to another cannot be told
+# Who refers to another cannot be told.
+_BODIES: Final = "SELECT id FROM contents WHERE typeof(digest) = 'blob' AND id >= 0"
+_MOST: Final = 2**32
 
 
 class Sweep:
@@ -38,18 +41,21 @@ class Sweep:
         self, forgotten: Mapping[str, int] | None = None, executions: Collection[str] = frozenset()
     ) -> Sequence[int]:
         """The row numbers of bodies that nothing refers to. What looks like a digest is a reference, wherever it is."""
-        used = bytearray(self._one("SELECT max(id) FROM contents") + 1)
+        last = self._one("SELECT max(id) FROM contents")
+        if last > _MOST:
+            raise StoreCorrupt(f"a body has the row number {last}, and no store has had so many; restore a backup")
+        used = bytearray(last + 1)
         upto = {self._rows.known_agent(agent_id): position for agent_id, position in (forgotten or {}).items()}
         for agent, position, row in self._rows.execute(
             "SELECT agent, position, content FROM journal WHERE content IS NOT NULL"
         ):
-            if row < len(used) and not (upto and position <= upto.get(agent, 0)):
+            if 0 <= row < len(used) and not (upto and position <= upto.get(agent, 0)):
                 used[row] = 1
         gone = {self._rows.execution(name)[0] for name in executions}
         for query in ("SELECT id, id, record FROM executions", "SELECT id, execution, record FROM tools"):
             for name in self._mentioned(query, gone):
                 found = self._rows.execute(_OF_DIGEST, (bytes.fromhex(name),)).fetchone()
-                if found is not None:
+                if found is not None and found[0] >= 0:
                     used[found[0]] = 1
         return array("q", (row for (row,) in self._rows.execute(_BODIES) if not used[row]))
 

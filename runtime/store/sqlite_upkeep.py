@@ -139,7 +139,7 @@ class SqliteUpkeep(Sweep):
         """The executions of an agent."""
         values = (self._rows.known_agent(agent_id), *(after or (-math.inf, "")), limit)
         return [
-            Stored(name, body, dict(zip(_EXECUTION_COLUMNS, columns, strict=True)), (at, name))
+            Stored(str(name), body, dict(zip(_EXECUTION_COLUMNS, columns, strict=True)), (at, name))
             for at, name, body, *columns in self._rows.all(_EXECUTIONS, values)
         ]
 
@@ -150,7 +150,7 @@ class SqliteUpkeep(Sweep):
             Stored(
                 str(position),
                 meta or b"",
-                {"execution_id": name, "kind": kind, "at": at, "digest": digest},
+                {"execution_id": None if name is None else str(name), "kind": kind, "at": at, "digest": digest},
                 position,
             )
             for position, meta, name, kind, at, digest in found
@@ -159,7 +159,7 @@ class SqliteUpkeep(Sweep):
     def tools(self, execution_id: str) -> Sequence[Stored]:
         """The tool rows of an execution."""
         return [
-            Stored(name, body, {"call": call}, place)
+            Stored(str(name), body, {"call": call}, place)
             for place, name, body, call in self._rows.all(_TOOLS, (execution_id,))
         ]
 

@@ -97,7 +97,7 @@ class Stretch:
         elif kind is JournalKind.TOOL_RESULT:
             self.results.append(Result(self.last, self.answered or "", digest, meta))
         elif kind is JournalKind.TOOL_MESSAGE:
-            self._told(meta["tool_call_id"])
+            self._told(meta["tool_call_id"], digest)
         elif kind is JournalKind.APPROVAL_REQUIRED:
             self._request(meta, at)
         elif kind is JournalKind.APPROVAL_DECIDED:
@@ -138,7 +138,11 @@ class Stretch:
         for index, call in enumerate(meta["calls"]):
             self.calls[name, call["id"]] = Asked(index, call["name"], call["arguments"], "shown" in call)
 
-    def _told(self, call: str) -> None:
+    def _told(self, call: str, digest: str | None) -> None:
+        result = self.results[-1] if self.results else None
+        mine = result is not None and (result.llm_call_id, result.meta["tool_call_id"]) == (self.answered, call)
+        if mine and result is not None and result.digest != digest:
+            self.odd.append((self.last, f"the model was told another result of {call}"))
         if not self.owed or self.owed[0] != call:
             due = f"the next is {self.owed[0]}" if self.owed else "none is due"
             self.odd.append((self.last, f"it is the message of {call}, and {due}"))
