@@ -45,6 +45,14 @@ _QUESTIONS: Final = 50
 MakeStore = Callable[[], Store | None]
 
 
+Progress = Callable[[int, int], None]
+"""(done, of so many)."""
+
+
+def nobody(done: int, total: int) -> None:
+    """Is told how far it is, and looks away."""
+
+
 def in_memory() -> None:
     """The store of a world that is told of no other."""
 
@@ -87,12 +95,17 @@ class Explored:
 
 
 def explore(
-    scenario: Scenario, *, store: MakeStore = in_memory, pairs: bool = False, sample: Sample | None = None
+    scenario: Scenario,
+    *,
+    store: MakeStore = in_memory,
+    pairs: bool = False,
+    sample: Sample | None = None,
+    progress: Progress = nobody,
 ) -> Explored:
     """Play `scenario` undisturbed, then once for every single fault; with `pairs` for every two as well.
 
     `store` makes a new inline store for each time. `sample` chooses among the disturbances, for tests with little
-    time. Never raises for what the scenario does.
+    time; `progress` is told how many of how many are done. Never raises for what the scenario does.
     """
     unsupported = first_unsupported(scenario)
     if unsupported is not None:
@@ -106,10 +119,11 @@ def explore(
     if sample is not None:
         chosen = sample(chosen)
     failures: list[Failure] = []
-    for faults in chosen:
+    for done, faults in enumerate(chosen, 1):
         failure = disturb(scenario, base, faults, store())
         if failure is not None:
             failures.append(failure)
+        progress(done, len(chosen))
     return Explored(scenario, len(chosen), tuple(failures))
 
 

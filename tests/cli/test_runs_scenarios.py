@@ -136,7 +136,7 @@ def test_exploring_needs_many_stores(shell: Shell) -> None:
     ran = shell("scenario", "explore", "good.yaml", "--store", "sqlite:///new.db")
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("pawl: --store sqlite:///new.db is for one time, and many new stores are needed")
+    assert ran.err.startswith("pawl: --store sqlite:///new.db is for one time, and many new ones are needed")
 
 
 def test_exploring_prints_a_failure_as_a_scenario_file(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,4 +44,5 @@ def test_a_store_for_one_time_is_refused(shell: Shell) -> None:
     ran = shell("simulate", "--store", "sqlite:///new.db")
 
     assert ran.code == 2
-    assert "give memory or sqlite" in ran.err
+    assert ran.err.startswith("pawl: --store sqlite:///new.db is for one time")
+    assert shell("simulate", "--store", "memry").err.startswith("pawl: --store memry is no store, and many new ones")

@@ -153,6 +153,16 @@ def test_an_answer_that_is_on_its_way_is_not_given_again() -> None:
     assert (found.ok, found.failures) == (True, ())
 
 
+def test_how_far_it_is_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    (scenario,) = scenarios_of(TEXT)
+    explore(
+        scenario, sample=lambda all_of_them: all_of_them[:3], progress=lambda done, total: told.append((done, total))
+    )
+
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_pairs_are_two_places_at_once() -> None:
     text = "\nscenario: 1\nname: x\nagents: {clerk: {}}\nmodel: {clerk: [{text: hi}]}\nsteps:\n" + (
         "  - start: {agent: clerk, input: go, as: r1}\n"

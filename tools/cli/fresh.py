@@ -42,7 +42,8 @@ def stores(word: str) -> Iterator[MakeStore]:
 def check_kind(word: str) -> None:
     """Raises Misuse for what is no kind of store but one store: where many are needed."""
     if word not in ("memory", "sqlite"):
-        raise Misuse(f"--store {word} is for one time, and many new stores are needed; give memory or sqlite")
+        what = "is for one time" if word.startswith("sqlite:") else "is no store"
+        raise Misuse(f"--store {word} {what}, and many new ones are needed; give memory or sqlite")
 
 
 def _in_memory() -> str | None:

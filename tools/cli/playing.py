@@ -7,13 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pawl.runtime.simulation.exploring import Explored
+from pawl.runtime.simulation.exploring import Explored, Progress, nobody
 from pawl.runtime.simulation.exploring import explore as explore_one
 from pawl.runtime.simulation.playing import Played, play
 from pawl.runtime.simulation.scenario import Scenario
 from pawl.runtime.simulation.spelling import scenario_text
 from pawl.tools.cli.beside import beside
 from pawl.tools.cli.fresh import check_kind, stores
+from pawl.tools.cli.moving import bar
 from pawl.tools.cli.output import Misuse, finding, leave, out
 from pawl.tools.cli.output import as_json as print_json
 from pawl.tools.scenario.load import load_scenarios
@@ -40,19 +41,24 @@ def explore(files: Sequence[Path], store: str, *, pairs: bool, jobs: int, as_jso
     check_kind(store)
     scenarios, sound = read(files)
     explored: list[Explored] = []
-    for one in beside(partial(_explore, store=store, pairs=pairs), scenarios, jobs):
-        explored.append(one)
-        if not as_json:
-            _tell_explored(one)
+    alone = len(scenarios) == 1  # then it is explored in this process, which can tell how far it is
+    with bar("disturbances" if alone else "scenarios") as moving:
+        work = partial(_explore, store=store, pairs=pairs, progress=moving if alone else nobody)
+        for one in beside(work, scenarios, jobs):
+            explored.append(one)
+            if not as_json:
+                _tell_explored(one)
+            if not alone:
+                moving(len(explored), len(scenarios))
     if as_json:
         print_json({"ok": sound and all(one.ok for one in explored), "scenarios": [_explored(one) for one in explored]})
     if not (sound and all(one.ok for one in explored)):
         leave(1)
 
 
-def _explore(scenario: Scenario, *, store: str, pairs: bool) -> Explored:
+def _explore(scenario: Scenario, *, store: str, pairs: bool, progress: Progress) -> Explored:
     with stores(store) as new:
-        return explore_one(scenario, store=new, pairs=pairs)
+        return explore_one(scenario, store=new, pairs=pairs, progress=progress)
 
 
 def read(files: Sequence[Path]) -> tuple[list[Scenario], bool]:

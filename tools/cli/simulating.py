@@ -13,8 +13,10 @@ from pawl.runtime.simulation.simulating import simulate as simulate_one
 from pawl.runtime.simulation.spelling import scenario_text
 from pawl.tools.cli.beside import beside
 from pawl.tools.cli.fresh import check_kind, stores
+from pawl.tools.cli.moving import bar
 from pawl.tools.cli.output import as_json as print_json
 from pawl.tools.cli.output import leave, out
+from pawl.tools.cli.words import count
 
 _CHUNK = 25
 """Seeds that a process takes at a time."""
@@ -24,12 +26,14 @@ def simulate(seeds: int, start: int, store: str, *, jobs: int, as_json: bool) ->
     """Play every seed. Raises Misuse; leaves with 1 when one of them found something."""
     check_kind(store)
     began, digest, found = time.perf_counter(), hashlib.sha256(), list[Violation]()
-    for one in _simulated(range(start, start + seeds), store, jobs):
-        digest.update(one.digest.encode())
-        if one.violation is not None:
-            found.append(one.violation)
-            if not as_json:
-                _tell(one.violation, store)
+    with bar("seeds") as moving:
+        for done, one in enumerate(_simulated(range(start, start + seeds), store, jobs), 1):
+            digest.update(one.digest.encode())
+            if one.violation is not None:
+                found.append(one.violation)
+                if not as_json:
+                    _tell(one.violation, store)
+            moving(done, seeds)
     pace = round(seeds / (time.perf_counter() - began) * 60)
     if as_json:
         data = [_data(violation, store) for violation in found]
@@ -37,7 +41,8 @@ def simulate(seeds: int, start: int, store: str, *, jobs: int, as_json: bool) ->
         print_json({**said, "seeds_a_minute": pace, "violations": data})
     else:
         how = "found nothing" if not found else f"{len(found)} of them found something"
-        out(f"{seeds} seeds from {start} on {store}: {how} ({pace} a minute, traces {digest.hexdigest()[:16]})")
+        what = f"{count(seeds, 'seed')} from {start} on {store}"
+        out(f"{what}: {how} ({pace} a minute, traces {digest.hexdigest()[:16]})")
     if found:
         leave(1)
 
