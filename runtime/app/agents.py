@@ -17,9 +17,10 @@ from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.agents import AgentRoot
 from pawl.runtime.records.canonical import canonical
-from pawl.runtime.records.errors import AgentBusy, AgentExists, AgentNotFound, InvalidArguments, WrongAgent
+from pawl.runtime.records.errors import AgentBusy, AgentExists, InvalidArguments, WrongAgent
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.rests import Rest, T, T_co
+from pawl.runtime.store.ownership import existing_root
 from pawl.runtime.store.port import Operation, Transaction
 
 
@@ -158,10 +159,7 @@ class Identities:
         handle = self._same(agent, agent_id)
         if handle is not None:
             return handle
-        root = await self._host.store.read(lambda tx: tx.agents.get(agent_id))
-        if root is None:
-            raise AgentNotFound(f"there is no agent {agent_id!r}; `create` or `open` it")
-        _check(root, agent)
+        _check(await self._host.store.read(lambda tx: existing_root(tx, agent_id)), agent)
         return self._keep(agent, agent_id)
 
     async def open(self, agent: Agent[T], agent_id: str) -> AgentHandle[T]:
@@ -220,15 +218,8 @@ def _create(root: AgentRoot, *, or_load: bool) -> Operation[AgentRoot]:
     return run
 
 
-def _existing(tx: Transaction, agent_id: str) -> AgentRoot:
-    root = tx.agents.get(agent_id)
-    if root is None:
-        raise AgentNotFound(f"there is no agent {agent_id!r}")
-    return root
-
-
 def _idle(tx: Transaction, agent_id: str) -> AgentRoot:
-    root = _existing(tx, agent_id)
+    root = existing_root(tx, agent_id)
     for record, _ in tx.executions.list(agent_id, open_only=True, limit=1):
         raise AgentBusy(record.execution_id, record.status, root.owner)
     return root
@@ -236,7 +227,7 @@ def _idle(tx: Transaction, agent_id: str) -> AgentRoot:
 
 def _close(agent_id: str) -> Operation[None]:
     def run(tx: Transaction) -> None:
-        tx.agents.save(replace(_existing(tx, agent_id), status="closed"))
+        tx.agents.save(replace(existing_root(tx, agent_id), status="closed"))
 
     return run
 

@@ -8,12 +8,12 @@ import attrs
 
 from pawl.runtime.barriers.answers import Found, Reading
 from pawl.runtime.records.agents import AgentRoot, Owner
-from pawl.runtime.records.errors import AgentBusy, AgentClosed, AgentNotFound, IdConflict, PawlError
+from pawl.runtime.records.errors import AgentBusy, AgentClosed, IdConflict, PawlError
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry
 from pawl.runtime.store.answers import Fenced
-from pawl.runtime.store.ownership import claim
+from pawl.runtime.store.ownership import claim, existing_root
 from pawl.runtime.store.port import Transaction
 
 
@@ -58,9 +58,7 @@ class Admission:
     def run(self, tx: Transaction) -> Admitted:
         """Admit, or raise AlreadyStarted, AgentNotFound, AgentClosed, AgentBusy, IdConflict."""
         record = self.record
-        root = tx.agents.get(record.agent_id)
-        if root is None:
-            raise AgentNotFound(f"there is no agent {record.agent_id!r}; `open` it first")
+        root = existing_root(tx, record.agent_id)
         earlier = tx.executions.of_start(record.agent_id, record.start_id)
         if earlier is not None:
             raise same_start(earlier, record)

@@ -14,7 +14,6 @@ from pawl.runtime.records.codec import decode, encode
 from pawl.runtime.records.errors import (
     AgentBusy,
     AgentExists,
-    AgentNotFound,
     AlreadyDecided,
     ExecutionNotFound,
     IdConflict,
@@ -26,7 +25,7 @@ from pawl.runtime.records.journal import MESSAGE_KINDS, Content, JournalEntry, J
 from pawl.runtime.records.strict_json import check_unicode, decode_json, encode_json
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.memory_upkeep import MemoryUpkeep
-from pawl.runtime.store.rules import VISIBLE, digest_key, due_at, is_open, readable
+from pawl.runtime.store.rules import VISIBLE, digest_key, due_at, is_open, no_agent, readable
 
 _ABSENT: Final = object()
 
@@ -396,7 +395,7 @@ def _call(row: ToolRow) -> tuple[str, str]:
 
 def _known_agent(tables: Tables, agent_id: str) -> None:
     if agent_id not in tables.agents:
-        raise AgentNotFound(f"there is no agent {agent_id!r}; `open` or `create` it first")
+        raise no_agent(agent_id)
 
 
 def _known_execution(tables: Tables, execution_id: str) -> None:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from pawl.runtime.records.agents import AgentRoot, Authority, Owner
-from pawl.runtime.records.errors import AgentNotFound
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.store.answers import Fenced
 from pawl.runtime.store.port import Operation, Transaction
+from pawl.runtime.store.rules import no_agent
 
 LEASE: Final = 30.0
 """Seconds that a lease lasts after its last renewal."""
@@ -33,7 +33,7 @@ def claim(agent_id: str, owner_id: str, now: float, is_dead: Callable[[Owner], b
     """
 
     def operation(tx: Transaction) -> AgentRoot:
-        root = _root(tx, agent_id)
+        root = existing_root(tx, agent_id)
         if root.owner is not None and root.owner != owner_id:
             lease = tx.owners.get(root.owner)
             if lease is not None and lease.expires_at > now and not is_dead(lease):
@@ -90,8 +90,9 @@ def assert_fence(tx: Transaction, agent_id: str, authority: Authority) -> AgentR
     return root
 
 
-def _root(tx: Transaction, agent_id: str) -> AgentRoot:
+def existing_root(tx: Transaction, agent_id: str) -> AgentRoot:
+    """The root of an agent. Raises AgentNotFound."""
     root = tx.agents.get(agent_id)
     if root is None:
-        raise AgentNotFound(f"there is no agent {agent_id!r}; `open` or `create` it first")
+        raise no_agent(agent_id)
     return root

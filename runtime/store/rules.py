@@ -7,7 +7,7 @@ import zlib
 from typing import Final
 
 from pawl.runtime.records.codec import decode
-from pawl.runtime.records.errors import CodecError, InvalidArguments
+from pawl.runtime.records.errors import AgentNotFound, CodecError, InvalidArguments
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.statuses import TERMINAL
 
@@ -15,6 +15,11 @@ _log: Final = logging.getLogger("pawl.store")
 
 VISIBLE: Final = ("completed", "handed_off", "rejected")
 """The statuses of executions whose messages later runs of the agent see."""
+
+
+def no_agent(agent_id: str) -> AgentNotFound:
+    """To be raised where there is no agent of that id."""
+    return AgentNotFound(f"there is no agent {agent_id!r}; `open` or `create` it first")
 
 
 def is_open(record: ExecutionRecord) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from pawl.runtime.records.agents import AgentRoot, Owner
 from pawl.runtime.records.codec import decode, encode
-from pawl.runtime.records.errors import AgentExists, AgentNotFound
+from pawl.runtime.records.errors import AgentExists
+from pawl.runtime.store.rules import no_agent
 from pawl.runtime.store.sqlite_rows import Rows, decoded
 
 _OF_AGENT = "(SELECT id FROM executions WHERE agent = ?)"
@@ -59,7 +60,7 @@ class SqliteAgents:
             "UPDATE agents SET owner = ?, record = ? WHERE agent_id = ?", (root.owner, encode(root), root.agent_id)
         )
         if done.rowcount == 0:
-            raise AgentNotFound(f"there is no agent {root.agent_id!r}; `open` or `create` it first")
+            raise no_agent(root.agent_id)
         self._rows.roots[root.agent_id] = root
 
     def list(self, after: str = "", limit: int = 100) -> Sequence[AgentRoot]:

@@ -8,7 +8,8 @@ from typing import Any, Final, TypeVar
 
 from pawl.runtime.records.agents import AgentRoot
 from pawl.runtime.records.codec import decode
-from pawl.runtime.records.errors import AgentNotFound, ExecutionNotFound, StoreCorrupt
+from pawl.runtime.records.errors import ExecutionNotFound, StoreCorrupt
+from pawl.runtime.store.rules import no_agent
 
 T = TypeVar("T")
 
@@ -60,7 +61,7 @@ class Rows:
         """The row number of an agent. Raises AgentNotFound."""
         row = self.known_agent(agent_id)
         if row is None:
-            raise AgentNotFound(f"there is no agent {agent_id!r}; `open` or `create` it first")
+            raise no_agent(agent_id)
         return row
 
     def known_agent(self, agent_id: str) -> int | None:
