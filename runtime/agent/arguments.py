@@ -13,8 +13,9 @@ import attrs
 from pawl.runtime.agent.bounds import DEEPEST, UNBOUNDED, Bounds
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.mismatch import Mismatch, got, quietly
+from pawl.runtime.agent.reading import one_reading
 from pawl.runtime.agent.redaction import redacts
-from pawl.runtime.agent.shapes import Shape, once_each
+from pawl.runtime.agent.shapes import Shape
 from pawl.runtime.records.errors import InvalidArguments
 
 _ARGUMENTS: Final = "the arguments"
@@ -58,7 +59,7 @@ class Parameters:
         return values if self.context is None else {**values, self.context: context}
 
     def _read(self, arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        with once_each(), quietly(self.redacts):
+        with one_reading(), quietly(self.redacts):
             return self._read_object(arguments)
 
     def _read_object(self, arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -13,6 +13,8 @@ from typing import Any, Final
 import attrs
 
 from pawl.runtime.agent.mismatch import Mismatch, got, place
+from pawl.runtime.agent.patterns import FEWEST, MOST, Cost, longest
+from pawl.runtime.agent.reading import spend
 from pawl.runtime.agent.shapes import TEXT, IntegerShape, NumberShape, Read, Shape, WrappedShape, bare
 from pawl.runtime.records.errors import InvalidArguments
 
@@ -48,12 +50,16 @@ NAMES: Final = (*_NUMBERS, *_LENGTHS, "pattern")
 
 @attrs.frozen
 class Constraint:
-    """One rule: its JSON schema keyword with its value, in words, and the check of a canonical value."""
+    """One rule: its JSON schema keyword with its value, in words, and the check of a canonical value.
+
+    `cost` is what checking may take, where that is to be counted.
+    """
 
     keyword: str
     bound: Any
     says: str
     check: Callable[[Any], bool]
+    cost: Cost | None = None
 
 
 @attrs.frozen
@@ -74,7 +80,11 @@ class ConstrainedShape(WrappedShape):
     def read(self, value: Any, path: str) -> Read:
         """Take what the shape takes and no rule forbids."""
         read = self.shape.read(value, path)
-        broken = [rule.says for rule in self.constraints if not rule.check(read[0])]
+        broken = [rule.says for rule in self.constraints if not rule.cost and not rule.check(read[0])]
+        for rule in self.constraints:  # a text is not matched if it is too long
+            if rule.cost and not broken:
+                spend(rule.cost.of(len(read[0])), path)
+                broken += [] if rule.check(read[0]) else [rule.says]
         if broken:
             raise Mismatch(f"{place(path)}: expected {self.shape.says}, {' and '.join(broken)}, got {got(value)}")
         return read
@@ -97,10 +107,28 @@ def constraints_of(marks: Iterable[Any]) -> list[tuple[str, Any]]:
 
 def constrained(shape: Shape, found: Iterable[tuple[str, Any]], where: str) -> Shape:
     """The shape with these constraints. Raises InvalidArguments for one that its values cannot have."""
-    rules = tuple(
-        _rule(shape, name, bound, where) for name, bound in found if not (name == "min_length" and bound == 0)
+    rules = [_rule(shape, name, bound, where) for name, bound in found if not (name == "min_length" and bound == 0)]
+    for rule in [rule for rule in rules if rule.cost]:
+        rules += _short_enough(rule, rules, where)
+    return ConstrainedShape(shape, tuple(rules)) if rules else shape
+
+
+def _short_enough(pattern: Constraint, rules: Iterable[Constraint], where: str) -> tuple[Constraint, ...]:
+    """A limit of length for text with a pattern, where it needs one and has none. Raises InvalidArguments."""
+    most = longest(re.compile(pattern.bound))
+    given = min((rule.bound for rule in rules if rule.keyword == "maxLength"), default=None)
+    if most >= (FEWEST if given is None else min(given, MOST)):
+        return () if given is not None or most >= MOST else (_rule(TEXT, "max_length", most, where),)
+    if most < FEWEST:
+        raise InvalidArguments(
+            f"{where}: the pattern {pattern.bound!r:.60} may try an endless number of ways: two parts of it, one of "
+            "them inside of a repeat, take the same characters. Let them differ, put the inner one into an atomic "
+            "group (?>…), or check the text in your code"
+        )
+    raise InvalidArguments(
+        f"{where}: the pattern {pattern.bound!r:.60} is too slow for texts of {given} characters; begin it with ^, let "
+        f"neighbouring parts differ, or give max_length={most} at most"
     )
-    return ConstrainedShape(shape, rules) if rules else shape
 
 
 def _rule(shape: Shape, name: str, bound: Any, where: str) -> Constraint:
@@ -126,7 +154,9 @@ def _rule(shape: Shape, name: str, bound: Any, where: str) -> Constraint:
 def _pattern(bound: Any, where: str) -> Constraint:
     text = getattr(bound, "pattern", bound)
     try:
+        if not isinstance(text, str):
+            raise TypeError("it must be text")
         compiled = re.compile(text)
     except (re.error, TypeError) as error:
         raise InvalidArguments(f"{where}: the pattern {text!r:.60} is no regular expression: {error}") from None
-    return Constraint("pattern", text, f"matching {text}", lambda value: compiled.search(value) is not None)
+    return Constraint("pattern", text, f"matching {text}", lambda value: bool(compiled.search(value)), Cost(compiled))

@@ -10,8 +10,9 @@ import attrs
 from pawl.runtime.agent.arguments import parse_json
 from pawl.runtime.agent.bounds import Bounds
 from pawl.runtime.agent.mismatch import Mismatch, calling
+from pawl.runtime.agent.reading import one_reading
 from pawl.runtime.agent.schema import Scope, schema_of, shape_of
-from pawl.runtime.agent.shapes import Shape, once_each
+from pawl.runtime.agent.shapes import Shape
 from pawl.runtime.llm.port import OutputSchema
 from pawl.runtime.records.errors import InvalidArguments, InvalidOutput
 
@@ -39,7 +40,7 @@ class OutputType:
         if self.shape is None:
             return text
         try:
-            with calling("the answer"), once_each():
+            with calling("the answer"), one_reading():
                 return self._value(self.shape, parse_json(_unfenced(text), "the contents of the answer", _MOST))
         except Mismatch as mismatch:
             raise InvalidOutput(mismatch.said()) from None

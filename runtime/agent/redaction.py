@@ -10,7 +10,8 @@ import attrs
 
 from pawl.runtime.agent.containers import DictShape, Field, ListShape, RecordShape, TupleShape
 from pawl.runtime.agent.mismatch import Mismatch
-from pawl.runtime.agent.shapes import Reference, SecretShape, Shape, UnionShape, WrappedShape, once_each, read_once
+from pawl.runtime.agent.reading import one_reading, read_once
+from pawl.runtime.agent.shapes import Reference, SecretShape, Shape, UnionShape, WrappedShape
 from pawl.runtime.barriers.edits import Fit, unchecked
 from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.redaction import ALL, REDACTED, hidden_text, pointer
@@ -94,7 +95,7 @@ def secret_places(shape: Shape, value: Any) -> tuple[str, ...]:
     """
     places: dict[str, None] = {}
     room = _LONGEST
-    with once_each():
+    with one_reading():
         for parts in _secrets(shape, value, ()):
             place = pointer(parts)
             room -= len(place)
@@ -215,7 +216,7 @@ def _hide_field(fields: tuple[Field, ...], parts: Sequence[str], where: str) -> 
 # --- calls of a model -------------------------------------------------------------------------------------------------
 
 
-def places_of(agent: Agent, call: ToolCall) -> tuple[str, ...]:
+def places_of(agent: Agent[Any], call: ToolCall) -> tuple[str, ...]:
     """What of a call's arguments must not be shown; all, where that cannot be told.
 
     That is so for arguments that do not fit, and for a tool that does not exist: a misspelt name may have been one
@@ -232,7 +233,7 @@ def places_of(agent: Agent, call: ToolCall) -> tuple[str, ...]:
         return ALL
 
 
-def fit_of(agent: Agent) -> Fit:
+def fit_of(agent: Agent[Any]) -> Fit:
     """Edited arguments as the agent's tools take them, with the places in them that must not be shown."""
 
     def fit(row: ToolRow, edit: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -246,11 +247,11 @@ def fit_of(agent: Agent) -> Fit:
     return fit
 
 
-def shown_calls(agent: Agent, calls: Sequence[ToolCall]) -> tuple[str, ...]:
+def shown_calls(agent: Agent[Any], calls: Sequence[ToolCall]) -> tuple[str, ...]:
     """The arguments of each call, as JSON text that people may see."""
     return tuple(_shown(agent, call) for call in calls)
 
 
-def _shown(agent: Agent, call: ToolCall) -> str:
+def _shown(agent: Agent[Any], call: ToolCall) -> str:
     places = places_of(agent, call)
     return REDACTED if "" in places else hidden_text(call.arguments, places)

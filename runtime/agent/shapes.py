@@ -12,14 +12,13 @@ import datetime
 import decimal
 import pathlib
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
 from pawl.runtime.agent.mismatch import Mismatch, got, place
+from pawl.runtime.agent.reading import read_once
 
 Read: TypeAlias = tuple[Any, Any]
 """The canonical JSON value, and the Python value that is built from it."""
@@ -40,39 +39,6 @@ class Shape(Protocol):
     def read(self, value: Any, path: str) -> Read:
         """Take a JSON value that stands at `path`. Raises Mismatch."""
         ...
-
-
-_READ_ALREADY: Final[ContextVar[dict[tuple[int, int], Read | Mismatch] | None]] = ContextVar("known", default=None)
-
-
-@contextmanager
-def once_each() -> Iterator[None]:
-    """Let members of unions read each list and object inside once, however many ways lead there.
-
-    Without that, types that contain themselves in two members of a union are read twice as often with each level.
-    """
-    before = _READ_ALREADY.set({})
-    try:
-        yield
-    finally:
-        _READ_ALREADY.reset(before)
-
-
-def read_once(shape: Shape, value: Any, path: str) -> Read:
-    """What a member of a union makes of a value, which stands in one place and lives as long as what is known of it."""
-    known = _READ_ALREADY.get()
-    if known is None or type(value) not in (dict, list):
-        return shape.read(value, path)
-    found = known.get((id(shape), id(value)))
-    if found is None:
-        try:
-            found = shape.read(value, path)
-        except Mismatch as mismatch:
-            found = mismatch.with_traceback(None)
-        known[id(shape), id(value)] = found
-    if isinstance(found, Mismatch):
-        raise Mismatch(*found.problems, more=found.more)
-    return found
 
 
 def refuse(shape: Shape, value: Any, path: str) -> Mismatch:
