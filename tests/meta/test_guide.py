@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pawl.runtime.simulation.running import run_scenario
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / ".docs" / "guide").glob("*.md"))
 PROGRAMS = [
@@ -26,6 +28,19 @@ def test_every_whole_program_runs(program: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+SCENARIOS = [
+    pytest.param(body, id=f"{page.stem}-{place}")
+    for page in PAGES
+    for place, body in enumerate(re.findall(r"^```yaml\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL))
+    if "\nscenario: 1\n" in body
+]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_scenario_holds(scenario: str) -> None:
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
