@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import attrs
 
@@ -194,7 +194,7 @@ class AtRest:
     the caller whose answer brought the execution here is told instead of the rest.
     """
 
-    rest: Rest
+    rest: Rest[Any]
     awaiting: Awaiting
     held: bool
     event: Event
@@ -205,7 +205,7 @@ class AtRest:
 class Ended:
     """The run is over here: release the slot, tell, settle with the rest, or with the error where there is none."""
 
-    rest: Rest | None
+    rest: Rest[Any] | None
     event: Event | None = None
     error: Exception | None = None
 

@@ -44,7 +44,7 @@ class Facts(BarrierSteps):
     `withheld`: the answer is being streamed, and is told when its filters have passed it.
     """
 
-    agent: Agent
+    agent: Agent[Any]
     record: ExecutionRecord
     draft: ExecutionRecord
     authority: Authority

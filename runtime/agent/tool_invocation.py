@@ -30,7 +30,7 @@ _POLICY_TIMEOUT = 60.0
 class ToolInvocation(BarrierSteps):
     """The facts of one call. `row` is what its parent knows and what a barrier writes; `body` is its result's text."""
 
-    agent: Agent
+    agent: Agent[Any]
     authority: Authority
     row: ToolRow
     body: str | None = None

@@ -58,7 +58,7 @@ class Observer:
         if _log.isEnabledFor(logging.INFO):
             self._say(logging.INFO, live, "at rest, it waits for %s", effect.awaiting)
 
-    def ended(self, live: Live, rest: Rest | None, error: Exception | None) -> None:
+    def ended(self, live: Live, rest: Rest[Any] | None, error: Exception | None) -> None:
         """It is over here: with an outcome, refused before it began, or taken over by somebody else."""
         status = type(rest).__name__.lower() if rest is not None else type(error).__name__
         if rest is not None:

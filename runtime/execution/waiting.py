@@ -62,7 +62,7 @@ class Waiting:
             future.set_result(None)
 
     def settle(
-        self, execution_id: str, rest: Rest | None, error: Exception | None, refusal: Exception | None = None
+        self, execution_id: str, rest: Rest[Any] | None, error: Exception | None, refusal: Exception | None = None
     ) -> None:
         """A rest was reached, or none will be here. A `refusal` is only for the caller whose answer was refused."""
         answering = self._answering.pop(execution_id, None)

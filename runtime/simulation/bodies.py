@@ -42,11 +42,11 @@ class Audience(Protocol):
     def probed(self, key: str, answer: object) -> None:
         """A probe has answered."""
 
-    def called(self, agent: Agent, request: ModelRequest) -> None:
+    def called(self, agent: Agent[Any], request: ModelRequest) -> None:
         """A model call starts now."""
 
 
-def watched(agent: Agent, audience: Audience) -> Agent:
+def watched(agent: Agent[Any], audience: Audience) -> Agent[Any]:
     """The same definition with its tools and its model watched."""
     model = agent.model if isinstance(agent.model, str) else WatchedModel(agent.model, agent, audience)
     return attrs.evolve(agent, model=model, tools=tuple(watched_tool(tool, audience) for tool in agent.tools))
@@ -141,7 +141,7 @@ def _probe(tool: Tool[..., Any], probe: Callable[..., Any], audience: Audience) 
 class WatchedModel:
     """A provider, watched."""
 
-    def __init__(self, inner: Provider, agent: Agent, audience: Audience) -> None:
+    def __init__(self, inner: Provider, agent: Agent[Any], audience: Audience) -> None:
         self._inner, self._agent, self._audience = inner, agent, audience
         self.name = inner.name
         self.model = getattr(inner, "model", inner.name)

@@ -43,7 +43,7 @@ class Client:
     def __init__(
         self,
         world: World,
-        agent: Agent,
+        agent: Agent[Any],
         text: str = "go",
         *,
         start_id: str = "req-1",
@@ -53,10 +53,10 @@ class Client:
         self._world, self._agent, self._text, self._start_id = world, agent, text, start_id
         self._decide, self._context = decide, durable_context
         self.asked: list[str] = []
-        self.rests: list[Rest] = []
+        self.rests: list[Rest[Any]] = []
         self.troubles: list[str] = []
 
-    def see_through(self) -> Outcome:
+    def see_through(self) -> Outcome[Any]:
         """The end of the run. Raises Stuck when it does not come to one."""
         for _ in range(_PATIENCE):
             try:
@@ -80,7 +80,7 @@ class Client:
                     return rest
         raise Stuck(f"the run does not come to an end; its rests: {self.rests}")
 
-    async def _step(self, process: Process) -> Rest:
+    async def _step(self, process: Process) -> Rest[Any]:
         runtime = process.runtime
         execution = await runtime.start(self._agent, self._text, id=self._start_id, durable_context=self._context)
         rest = await execution
@@ -93,7 +93,7 @@ class Client:
             self.rests.append(rest)
         return rest
 
-    async def _resolve(self, process: Process, rest: NeedsResolution, unresolved: Unresolved) -> Rest:
+    async def _resolve(self, process: Process, rest: NeedsResolution, unresolved: Unresolved) -> Rest[Any]:
         self.asked.append(unresolved.subject)
         outcome, result, error = truth(self._world, unresolved)
         return await process.runtime.resolve(rest.execution_id, unresolved.subject, outcome, result=result, error=error)

@@ -30,7 +30,7 @@ class Cast:
         self._by_name = {name: _provider(script) for name, script in by_name.items()}
         self._shared = _provider(model) if model is not None and not isinstance(model, Mapping) else None
 
-    def ready(self, agents: Iterable[Agent]) -> tuple[Agent, ...]:
+    def ready(self, agents: Iterable[Agent[Any]]) -> tuple[Agent[Any], ...]:
         """Raises InvalidArguments for a model that would be asked over the network, and for names that nobody has."""
         cast = tuple(agents)
         names = [agent.name for agent in cast]
@@ -38,7 +38,7 @@ class Cast:
         _known("tools", self._tools, [tool.name for agent in cast for tool in agent.tools])
         return tuple(self._agent(agent) for agent in cast)
 
-    def _agent(self, agent: Agent) -> Agent:
+    def _agent(self, agent: Agent[Any]) -> Agent[Any]:
         model = self._by_name.get(agent.name, self._shared or agent.model)
         if isinstance(model, str):
             raise InvalidArguments(

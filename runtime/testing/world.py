@@ -58,7 +58,7 @@ class World:
 
     def __init__(
         self,
-        *agents: Agent,
+        *agents: Agent[Any],
         model: Models = None,
         tools: Tools | None = None,
         store: Literal["memory", "sqlite"] | Path | Store = "memory",
@@ -235,7 +235,7 @@ class World:
         number = self._world.faults.counts[at] + 1
         self._world.fault(f"{at}#{number}", do, times=times, error=error)
 
-    def restart(self, *agents: Agent, **options: Any) -> Runtime:
+    def restart(self, *agents: Agent[Any], **options: Any) -> Runtime:
         """Close the process in an orderly way if it lives, and start another; with other definitions where given.
 
         The scripts and stand-ins of the world are used for them too. Raises what `Runtime.close` raises, and what

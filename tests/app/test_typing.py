@@ -21,6 +21,7 @@ from typing_extensions import assert_never, assert_type
 
 from pawl import Agent, AgentHandle, Completed, Execution, NeedsResolution, Outcome, Rest, Runtime, Suspended, scripted
 from pawl import sync
+from pawl.testing import World
 
 
 @attrs.frozen
@@ -84,6 +85,7 @@ async def main() -> None:
         assert_type(await execution, Rest[Weather])
         assert_type(await execution.terminal(), Outcome[Weather])
         city(await runtime.run(weather, "?"))
+        city(await execution.decide(approve=True))
         end = await (await runtime.start(points, "?")).terminal()
         if isinstance(end, Completed):
             assert_type(end.value, list[Point])
@@ -99,6 +101,11 @@ def blocking() -> None:
         city(runtime.run(weather, "?"))
         city(runtime.open(weather, "w").start("?").wait())
         city(runtime.run(points, "?"))  # WRONG
+
+
+def tested() -> None:
+    with World(text, weather, points) as world:
+        world.restart(weather, points)
 
 
 def exhaustive(rest: Outcome[Weather]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import attrs
 
@@ -103,7 +103,7 @@ def cancel(given: str, where: Where) -> None:
     if found.ended and found.record.status != "cancelled":
         raise NotSuspended(f"execution {name} has ended already, {found.record.status}: there is nothing to cancel")
 
-    async def stop(runtime: Runtime) -> Rest:
+    async def stop(runtime: Runtime) -> Rest[Any]:
         await runtime.cancel(name)
         return await (await runtime.execution(name)).terminal()
 
@@ -153,7 +153,7 @@ def _found(given: str, where: Where) -> Snapshot:
 
 
 def _continue(
-    where: Where, record: ExecutionRecord, work: Callable[[Runtime], Awaitable[Rest]], asked: str | None = None
+    where: Where, record: ExecutionRecord, work: Callable[[Runtime], Awaitable[Rest[Any]]], asked: str | None = None
 ) -> NoReturn:
     """Answer and go on here, to the next rest. What was `asked` for is no failure."""
     assert where.app is not None

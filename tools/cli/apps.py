@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -28,7 +28,7 @@ class Code:
     """
 
     given: str
-    agents: dict[str, Agent]
+    agents: dict[str, Agent[Any]]
     options: object = None
 
     @property
@@ -36,7 +36,7 @@ class Code:
         """The name of the module."""
         return self.given.partition(":")[0]
 
-    def all(self) -> list[Agent]:
+    def all(self) -> list[Agent[Any]]:
         """The agents, each once."""
         return list(dict.fromkeys(self.agents.values()))
 
@@ -49,7 +49,7 @@ class Code:
                 f"(it has {names}); name its module, or leave --app away to record the answer only"
             )
 
-    def one(self) -> Agent:
+    def one(self) -> Agent[Any]:
         """The agent, where it is clear which. Raises Misuse when there are several."""
         found = self.all()
         if len(found) == 1:
@@ -107,7 +107,7 @@ def broken(what: str, error: BaseException) -> Misuse:
     )
 
 
-def _named(module: ModuleType, given: str, attribute: str) -> dict[str, Agent]:
+def _named(module: ModuleType, given: str, attribute: str) -> dict[str, Agent[Any]]:
     value: object = module
     for part in attribute.split("."):
         if not hasattr(value, part):

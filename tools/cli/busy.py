@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from pawl.runtime.app.runtime import Runtime
 from pawl.runtime.execution.registry import HERE
@@ -13,7 +14,7 @@ from pawl.tools.cli.output import err
 from pawl.tools.cli.rests import Ways
 
 
-async def when_free(runtime: Runtime, start: Callable[[Runtime], Awaitable[Rest]], ways: Ways) -> Rest:
+async def when_free(runtime: Runtime, start: Callable[[Runtime], Awaitable[Rest[Any]]], ways: Ways) -> Rest[Any]:
     """Start a run; where this process has just adopted another one of the agent, when that has ended.
 
     Raises PawlError that says what keeps the agent, and what `start` raises.

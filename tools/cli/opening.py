@@ -22,7 +22,7 @@ _KNOWN: Final = ("deps", "on_event", "on_listener_error", "before_llm", "poll_in
 
 @asynccontextmanager
 async def opened_runtime(
-    code: Code, db: str, agents: Sequence[Agent], hear: Listener, trace: Trace | None = None
+    code: Code, db: str, agents: Sequence[Agent[Any]], hear: Listener, trace: Trace | None = None
 ) -> AsyncIterator[Runtime]:
     """A runtime for `agents` over the store at `db`, with the `runtime_options` of their module; `hear` hears, too.
 

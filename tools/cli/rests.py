@@ -27,7 +27,7 @@ from pawl.tools.cli.words import compact, count, plain, printable
 AT_REST: Final = 3
 """Exit code: the run waits for somebody."""
 
-_NAMES: Final[dict[type[Rest], str]] = {
+_NAMES: Final[dict[type[Rest[Any]], str]] = {
     Completed: "completed",
     Rejected: "rejected",
     Failed: "failed",
@@ -50,12 +50,12 @@ class Ways:
         return f"pawl {shlex.join(words)}{self.db}{self.app}"
 
 
-def name(rest: Rest) -> str:
+def name(rest: Rest[Any]) -> str:
     """`completed`, `suspended`, …"""
     return _NAMES[type(rest)]
 
 
-def exit_code(rest: Rest) -> int:
+def exit_code(rest: Rest[Any]) -> int:
     """0 completed, 1 ended otherwise, 3 waits for somebody."""
     match rest:
         case Completed():
@@ -66,12 +66,12 @@ def exit_code(rest: Rest) -> int:
             return 1
 
 
-def as_data(rest: Rest) -> dict[str, Any]:
+def as_data(rest: Rest[Any]) -> dict[str, Any]:
     """The rest as JSON data, its name under `rest`."""
     return {"rest": name(rest)} | plain(rest)
 
 
-def lines(rest: Rest, ways: Ways) -> Iterator[tuple[str, str]]:
+def lines(rest: Rest[Any], ways: Ways) -> Iterator[tuple[str, str]]:
     """What to print, as (line, style)."""
     match rest:
         case Completed(output=output):

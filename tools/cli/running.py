@@ -62,14 +62,14 @@ def run(wish: Wish, db: str, json: bool) -> None:
         "run_timeout": wish.run_timeout,
     }
 
-    async def start(runtime: Runtime) -> Rest:
+    async def start(runtime: Runtime) -> Rest[Any]:
         if wish.stream:
             stream = runtime.stream(agent, text, **options, buffer=1)
             async with stream:  # the teller hears, in the order of all that it tells; the stream asks for tokens
                 return await follow(stream.execution)
         return await follow(await runtime.start(agent, text, **options))
 
-    async def follow(execution: Execution) -> Rest:
+    async def follow(execution: Execution[Any]) -> Rest[Any]:
         started.append(execution.id)
         teller.say(f"{'run':<18} {execution.id}  agent {wish.agent_id or agent.name}")
         teller.follow(execution.id)
@@ -90,17 +90,17 @@ def run(wish: Wish, db: str, json: bool) -> None:
 def go_on(
     code: Code,
     db: str,
-    agents: Sequence[Agent],
+    agents: Sequence[Agent[Any]],
     teller: Teller,
-    work: Callable[[Runtime], Awaitable[Rest]],
+    work: Callable[[Runtime], Awaitable[Rest[Any]]],
     *,
     trace: bool = False,
-) -> Rest:
+) -> Rest[Any]:
     """Open a runtime with `agents` of `code` over the store at `db`, do `work` in it, and give its rest."""
 
     tell_warnings()
 
-    async def main() -> Rest:
+    async def main() -> Rest[Any]:
         async with opened_runtime(code, db, agents, teller.hear, teller.trace if trace else None) as runtime:
             try:
                 rest = await work(runtime)
@@ -119,7 +119,7 @@ def go_on(
             err(f"note: execution {name} was left open by another process; it went on here, and ended: {ended}")
 
 
-def end(rest: Rest, teller: Teller, ways: Ways, json: bool, asked: str | None = None) -> NoReturn:
+def end(rest: Rest[Any], teller: Teller, ways: Ways, json: bool, asked: str | None = None) -> NoReturn:
     """Say where the run is now and what leads on; leave with the exit code of that, 0 for what was `asked` for."""
     if json:
         as_json(rests.as_data(rest) | {"events": teller.events})
