@@ -13,8 +13,8 @@ import pytest
 
 from cli.shell import Shell
 from pawl.tools.cli.clearing import seconds, size
-from pawl.tools.cli.moving import bar
 from pawl.tools.cli.output import Misuse
+from pawl.tools.cli.progress import bar
 
 
 def changed(shell: Shell, *statements: str) -> None:

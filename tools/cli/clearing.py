@@ -9,8 +9,8 @@ from typing import Final
 import attrs
 
 from pawl.runtime.upkeep.collect import Collected, collect
-from pawl.tools.cli.moving import bar
 from pawl.tools.cli.output import Misuse, as_json, err, out
+from pawl.tools.cli.progress import bar
 from pawl.tools.cli.stores import opened
 from pawl.tools.cli.words import count
 

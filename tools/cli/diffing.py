@@ -11,7 +11,7 @@ import attrs
 
 from pawl.runtime.fsm.table import INTERNAL_ERROR
 from pawl.tools.cli.compiling import as_data
-from pawl.tools.cli.flying import flight_data, flight_lines
+from pawl.tools.cli.in_flight import flight_data, flight_lines
 from pawl.tools.cli.output import Misuse, as_json, finding, leave, out
 from pawl.tools.cli.picturing import write_drawing
 from pawl.tools.cli.words import count

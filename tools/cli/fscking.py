@@ -11,8 +11,8 @@ from pawl.runtime.records.errors import SchemaTooNew, StoreCorrupt
 from pawl.runtime.store.sqlite_look import SqliteLook
 from pawl.runtime.upkeep.check import check_store
 from pawl.runtime.upkeep.findings import Finding
-from pawl.tools.cli.moving import Bar, bar
 from pawl.tools.cli.output import as_json, err, leave, out
+from pawl.tools.cli.progress import Bar, bar
 from pawl.tools.cli.stores import looked_at
 from pawl.tools.cli.words import count, printable
 

@@ -14,9 +14,9 @@ from pawl.runtime.simulation.scenario import Scenario
 from pawl.runtime.simulation.spelling import scenario_text
 from pawl.tools.cli.beside import beside
 from pawl.tools.cli.fresh import check_kind, stores
-from pawl.tools.cli.moving import bar
 from pawl.tools.cli.output import Misuse, finding, leave, out
 from pawl.tools.cli.output import as_json as print_json
+from pawl.tools.cli.progress import bar
 from pawl.tools.scenario.load import load_scenarios
 
 

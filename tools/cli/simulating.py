@@ -13,9 +13,9 @@ from pawl.runtime.simulation.simulating import simulate as simulate_one
 from pawl.runtime.simulation.spelling import scenario_text
 from pawl.tools.cli.beside import beside
 from pawl.tools.cli.fresh import check_kind, stores
-from pawl.tools.cli.moving import bar
 from pawl.tools.cli.output import as_json as print_json
 from pawl.tools.cli.output import leave, out
+from pawl.tools.cli.progress import bar
 from pawl.tools.cli.words import count
 
 _CHUNK = 25
