@@ -242,8 +242,7 @@ class EventStream(Generic[T_co]):
 
     def _held(self, found: Page) -> bool:
         """Whether this process is just about to let the agent go: whoever is told of a rest may count on that."""
-        slot = self._host.keeper.registry.slot(found.agent_id)
-        return slot is not None and slot.execution_id == self.execution.id
+        return self._host.keeper.registry.holds(found.agent_id, self.execution.id)
 
     async def _read(self, upto: int | None) -> Page:
         """A page behind the place; a store that cannot be read just now is asked again for a while."""

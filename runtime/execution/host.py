@@ -247,6 +247,5 @@ class Host:
 
     def holds_still(self, record: ExecutionRecord) -> bool:
         """Whether this process has the execution without running it: it is just being claimed, or let go."""
-        slot = self.keeper.registry.slot(record.agent_id)
-        held = slot is not None and slot.execution_id == record.execution_id
+        held = self.keeper.registry.holds(record.agent_id, record.execution_id)
         return held and self.keeper.live(record.execution_id) is None

@@ -35,6 +35,11 @@ class Registry:
         """The agent's slot, None when vacant."""
         return self._slots.get(agent_id)
 
+    def holds(self, agent_id: str, execution_id: str) -> bool:
+        """Whether the agent is held here, for that execution."""
+        slot = self._slots.get(agent_id)
+        return slot is not None and slot.execution_id == execution_id
+
     def state(self, agent_id: str) -> State:
         """The agent's admission state."""
         slot = self._slots.get(agent_id)
@@ -58,7 +63,3 @@ class Registry:
             del self._slots[agent_id]
         else:
             self._slots[agent_id] = attrs.evolve(slot, state=state)
-
-    def executing(self) -> tuple[str, ...]:
-        """The executions that hold a slot, in the order of taking."""
-        return tuple(slot.execution_id for slot in self._slots.values())

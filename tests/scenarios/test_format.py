@@ -14,15 +14,12 @@ import pytest
 
 from pawl.runtime.simulation import scenario as values
 from pawl.runtime.simulation.running import scenarios_of
-from pawl.runtime.simulation.scenario import PLACES, REFUSALS, Scenario
+from pawl.runtime.simulation.scenario import PLACES, REFUSALS, Place, Scenario
 from pawl.runtime.simulation.steps import STEPS, Verdict
 
 FILES = sorted(Path(__file__).parent.rglob("*.yaml"))
-CLASSES = [
-    *(getattr(values, name) for name in vars(values) if attrs.has(getattr(values, name, int)) and name != "Place"),
-    *STEPS.values(),
-    Verdict,
-]
+OF_FORMAT = [one for one in vars(values).values() if attrs.has(one) and one.__module__ == values.__name__]
+CLASSES = [*(one for one in OF_FORMAT if one is not Place), *STEPS.values(), Verdict]
 COORDINATION = {
     *("AgentDef.subagents", "AgentDef.handoffs", "Scenario.teams", "Answer.handoff", "Answer.responsibility"),
     *("RunExpected.outcome=handed_off", "RunExpected.outcome=parked", "park"),
