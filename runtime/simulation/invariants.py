@@ -81,6 +81,17 @@ class Invariants:
         elif isinstance(command, Commit | ToolCommit):
             self._store.read(lambda tx: self._written(tx, command))
 
+    def answered_elsewhere(self) -> None:
+        """Somebody without a host has answered: a barrier as well, of one of the open executions."""
+
+        def count(tx: Transaction) -> None:
+            for record, _ in tx.executions.list(open_only=True, limit=_PAGE):
+                before = self._barriers.get(record.execution_id)
+                if before is not None and record.revision == before + 1:
+                    self._barriers[record.execution_id] += 1
+
+        self._store.read(count)
+
     def _written(self, tx: Transaction, command: Commit | ToolCommit) -> None:
         agent_id = command.agent_id if isinstance(command, ToolCommit) else command.record.agent_id
         root = tx.agents.get(agent_id)

@@ -12,7 +12,7 @@ from pawl.runtime.simulation.acting import Actor, StepFailed, Unsupported
 from pawl.runtime.simulation.expecting import Mismatched, check
 from pawl.runtime.simulation.invariants import Violated
 from pawl.runtime.simulation.process import CallLost
-from pawl.runtime.simulation.progress import check_progress
+from pawl.runtime.simulation.progress import check_left, check_progress
 from pawl.runtime.simulation.scenario import Place, Scenario
 from pawl.runtime.simulation.stage import Stage
 from pawl.runtime.simulation.steps import FIRST, Advance, Change, Crash, Reopen, Step
@@ -96,6 +96,7 @@ class Player:
             what = f"{count} answers of model {key!r} were" if count > 1 else f"1 answer of model {key!r} was"
             raise StepFailed(f"{what} never asked for", scenario.at)
         self.stage.world.invariants.check()
+        check_left(self.stage.world)
 
     def steps(self) -> None:
         """All steps, with what a client does when its process is lost."""

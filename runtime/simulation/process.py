@@ -12,6 +12,7 @@ from pawl.runtime.app.runtime import Runtime
 from pawl.runtime.execution.heart import Live
 from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.execution.mail import Mail
+from pawl.runtime.records.errors import PawlError
 from pawl.runtime.records.events import Event
 from pawl.runtime.simulation.clock import Clock, VirtualLoop
 from pawl.runtime.simulation.environment import SimulatedEnvironment
@@ -54,7 +55,7 @@ class Process:
         clock: Clock,
         name: str,
         pid: int,
-        agents: Iterable[Agent],
+        agents: Iterable[Agent[Any]],
         shuffle: random.Random | None,
         options: dict[str, Any],
     ) -> None:
@@ -71,7 +72,7 @@ class Process:
             agents,
             environment=self.environment,
             on_event=self._told,
-            trace=lambda execution_id, move: world.moves.append((name, execution_id, move)),
+            trace=lambda execution_id, move: world.moved(name, execution_id, move),
             **options,
         )
         self.runtime.seen = self._watch
@@ -84,11 +85,12 @@ class Process:
             if not isinstance(mail, Mail):
                 return handle(mail)
             before, known = keeper.live(mail.execution_id), dict(keeper.counters.dropped)
+            moves = len(self._world.moves)
             handle(mail)
             after, now = keeper.live(mail.execution_id), keeper.counters.dropped
-            return self._world.handled(
-                self, mail, before, after, [event for event in now if now[event] != known.get(event)]
-            )
+            dropped = [event for event in now if now[event] != known.get(event)]
+            taken = [move for _, execution, move in self._world.moves[moves:] if execution == mail.execution_id]
+            return self._world.handled(self, mail, before, after, dropped, taken)
 
         keeper.inbox._handle = handled  # noqa: SLF001
         broken = keeper.observer.broken
@@ -118,6 +120,11 @@ class Process:
     def dropped(self) -> Mapping[str, int]:
         """Events that were refused because their authority had ended, by name."""
         return self.runtime.stats().dropped
+
+    @property
+    def refused(self) -> Mapping[str, PawlError]:
+        """Open executions that are not gone on with here, and why."""
+        return self.runtime._watch.refused  # noqa: SLF001 - the kit looks where applications need not
 
     @property
     def closed(self) -> bool:

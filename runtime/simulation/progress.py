@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from pawl.runtime.execution.heart import Live
 from pawl.runtime.execution.keeper import Keeper
+from pawl.runtime.records.errors import OutcomeUnknown
 from pawl.runtime.simulation.invariants import Violated
+from pawl.runtime.simulation.process import Process
 from pawl.runtime.simulation.world import World
 
 
@@ -25,6 +30,40 @@ def check_progress(world: World) -> None:
             if not keeper.closed(live.execution_id) and not _waits(keeper, live):
                 calls = ", ".join(f"{name} {child.state}" for name, child in live.children.items()) or "none"
                 raise Violated(f"progress: {live.execution_id} waits for nothing in {live.state}; its calls: {calls}")
+
+
+def check_left(world: World) -> None:
+    """Look at every open execution that no process runs, after time enough for leases to run out: whoever can go on
+    with one has done so.
+
+    Raises Violated for one that nobody has taken up, though it waits for nobody, and nobody has said why not.
+    """
+    up = [process for process in world.processes if process.alive and not process.paused and not process.closed]
+    if not up or world.invariants.tampered or not _left(world, up):
+        return
+    world.faults.forget()
+    world.advance(_LEASES)
+    for execution_id in _left(world, up):
+        raise Violated(f"progress: {execution_id} is open, and nobody goes on with it")
+
+
+_LEASES: Final = 65.0
+"""Virtual seconds after which leases have run out, and every process has looked for what was left."""
+
+
+def _left(world: World, up: Sequence[Process]) -> list[str]:
+    """Open executions that no process runs and that wait for nobody, without those that are refused for a reason."""
+    refused = {execution_id: error for process in up for execution_id, error in process.refused.items()}
+    for execution_id, error in refused.items():
+        if isinstance(error, OutcomeUnknown):
+            raise Violated(f"internal: {execution_id}: {error}")
+    return [
+        record.execution_id
+        for record, awaiting in world.store.read(lambda tx: tx.executions.list(open_only=True, limit=10_000))
+        if awaiting is None
+        and record.execution_id not in refused
+        and not any(process.keeper.live(record.execution_id) for process in world.processes if process.alive)
+    ]
 
 
 def _waits(keeper: Keeper, live: Live) -> bool:

@@ -12,6 +12,7 @@ from pawl.runtime.simulation.exploring import MakeStore, in_memory
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.generating import Program, generate
 from pawl.runtime.simulation.playing import play
+from pawl.runtime.simulation.progress import check_left
 from pawl.runtime.simulation.scenario import Scenario
 from pawl.runtime.simulation.shrinking import fewest, shrunk, without_beyond
 from pawl.runtime.simulation.stage import Stage
@@ -83,6 +84,7 @@ def wander(program: Program, store: Store | None = None) -> Wandered:
         wanderer.steps()
         wanderer.heal()
         stage.world.invariants.check()
+        check_left(stage.world)
     except Exception as error:  # whatever it is, it is a finding
         return Wandered(program, f"{type(error).__name__}: {error}", _shown(wanderer), trace.lines)
     finally:

@@ -148,7 +148,7 @@ class SimulatedStore:
                 if do == "foreign_write_unseen":
                     return self._reply(operation, answer, _lost_reply())
             case "superseded":
-                self._run("foreign", taken_over(operation, self._environment.now()))
+                self._run("overtake", taken_over(operation, self._environment.now()))
         said = self._run(name, operation)
         match do:
             case "crash_after_commit":

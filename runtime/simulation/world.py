@@ -33,10 +33,11 @@ from pawl.runtime.simulation.clock import EPOCH, Clock
 from pawl.runtime.simulation.disk import Disk
 from pawl.runtime.simulation.faults import Fault, Faults, ProcessLost
 from pawl.runtime.simulation.invariants import Invariants, Violated
+from pawl.runtime.simulation.late import is_late
 from pawl.runtime.simulation.process import CallLost, Process
 from pawl.runtime.simulation.store import about, command_of
 from pawl.runtime.simulation.witness import Witness
-from pawl.runtime.store.answers import Answer
+from pawl.runtime.store.answers import Answer, Committed
 from pawl.runtime.store.memory import MemoryStore
 from pawl.runtime.store.port import Operation, Store
 
@@ -71,7 +72,7 @@ class World(Disk):
 
     def __init__(
         self,
-        *agents: Agent,
+        *agents: Agent[Any],
         faults: Iterable[Fault] = (),
         store: Store | None = None,
         seed: int = 0,
@@ -107,7 +108,7 @@ class World(Disk):
 
     # processes ----------------------------------------------------------------------------------------------
 
-    def open(self, *agents: Agent, watch: bool = True, **options: Any) -> Process:
+    def open(self, *agents: Agent[Any], watch: bool = True, **options: Any) -> Process:
         """A new process, with other definitions or options than the world's where they are given.
 
         `watch` false registers the definitions as they are: their tools and models are not counted then.
@@ -115,7 +116,7 @@ class World(Disk):
         process = self._process(agents or self.agents, watch, {**self._options, **options})
         return self.opened(process, process.begin(process.runtime.__aenter__()))
 
-    def begin_open(self, *agents: Agent, **options: Any) -> tuple[Process, asyncio.Task[Any]]:
+    def begin_open(self, *agents: Agent[Any], **options: Any) -> tuple[Process, asyncio.Task[Any]]:
         """The same, without waiting until it is open: see `opened`."""
         process = self._process(agents or self.agents, True, {**self._options, **options})
         return process, process.begin(process.runtime.__aenter__())
@@ -129,7 +130,7 @@ class World(Disk):
             raise
         return process
 
-    def _process(self, agents: Iterable[Agent], watch: bool, options: dict[str, Any]) -> Process:
+    def _process(self, agents: Iterable[Agent[Any]], watch: bool, options: dict[str, Any]) -> Process:
         pid = len(self.processes) + 1
         known = tuple(watched(agent, self) if watch else agent for agent in agents)
         process = Process(self, self.store, self.clock, f"p{pid}-", pid, known, self._shuffle, options)
@@ -295,9 +296,18 @@ class World(Disk):
 
     def broke(self, process: Process, live: Live, what: str, error: Exception) -> None:
         """Something inside of a runtime raised, which closes its run there: healing would hide it."""
-        if self.strict and not isinstance(error, Backpressure | RuntimeClosed):
-            said = f"{what}: {type(error).__name__}: {error}"
-            self.invariants.violations.append(Violated(f"internal: {live.execution_id} in {process.name}: {said}"))
+        if not isinstance(error, Backpressure | RuntimeClosed):
+            self._inside(f"{live.execution_id} in {process.name}: {what}: {type(error).__name__}: {error}")
+
+    def moved(self, process: str, execution_id: str, move: Move) -> None:
+        """A row was taken."""
+        self.moves.append((process, execution_id, move))
+        if move.event == "internal_error" and not any(fault.do == "full" for fault in self.faults.fired):
+            self._inside(f"{execution_id} in {process}: an error inside led from {move.source} to {move.target}")
+
+    def _inside(self, what: str) -> None:
+        if self.strict:
+            self.invariants.violations.append(Violated(f"internal: {what}"))
 
     def crowded(self) -> bool:
         """Whether the pool has no room for what is offered now."""
@@ -318,9 +328,17 @@ class World(Disk):
             self.trace(process, execution_id, f"{name}: {type(answer).__name__.lower()}")
 
     def handled(
-        self, process: Process, mail: Mail, before: Live | None, after: Live | None, dropped: Sequence[str]
+        self,
+        process: Process,
+        mail: Mail,
+        before: Live | None,
+        after: Live | None,
+        dropped: Sequence[str],
+        taken: Sequence[Move],
     ) -> None:
-        """A message was handled, and some events dropped on the way: one that was dropped itself has moved nothing."""
+        """A message was handled, rows were `taken`, and events dropped on the way: what was dropped, or is late
+        whatever the tables say, has moved nothing.
+        """
         event = mail.message.event
         self.mail[mail.execution_id, event] = (process, mail)
         if self.trace is not None:
@@ -330,6 +348,9 @@ class World(Disk):
             moved = f"{event} was dropped, and moved {mail.execution_id} nevertheless"
             ends = mail.message.settles is not None  # what is late still ends what it is the end of
             self.invariants.notice("I6", ends or _states(before) == _states(after), moved)
+        if any((move.child, move.event) == (mail.message.child, event) for move in taken):
+            late = f"{event} came too late to mean anything, and moved {mail.execution_id}"
+            self.invariants.notice("I6", not is_late(mail.message, before), late)
 
     def takes(self, seconds: float) -> None:
         """Called by the body of a blocking tool: it ends that much later than it returns."""
@@ -346,8 +367,10 @@ class World(Disk):
 
     def committed(self, name: str, operation: Operation[Any], answer: Answer[Any]) -> None:
         """It has been run."""
-        if name in ("foreign", "decide", "resolve"):  # written past the barriers that are counted
+        if name == "foreign":
             self.invariants.tampered = True
+        if name in ("decide", "resolve") and isinstance(answer, Committed):
+            self.invariants.answered_elsewhere()
         self.invariants.committed(operation, answer)
 
     def told(self, process: Process, event: Event) -> None:
@@ -380,7 +403,7 @@ class World(Disk):
         if answer == "absent":
             self.witness.absent[key] += 1
 
-    def called(self, agent: Agent, request: ModelRequest) -> None:
+    def called(self, agent: Agent[Any], request: ModelRequest) -> None:
         """A model call starts: it is on record, and what it is asked can be asked."""
         process = self._turning
         assert process is not None
