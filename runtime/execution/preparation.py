@@ -101,6 +101,7 @@ class Preparation:
         running = Step(failed, self._environment.now())
 
         def ended(said: Said | None, error: BaseException | None) -> None:
+            work.close()  # called off before its first turn, it would warn that nobody has awaited it
             if self._running.pop(name, None) is None:
                 return  # abandoned
             if running.look is not None:
