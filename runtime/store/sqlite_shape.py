@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final
 
 Ask = Callable[[str], list[Any]]
@@ -45,6 +46,7 @@ def _migrated(ask: Ask, done: set[str]) -> Iterator[str]:
         yield f"the table {_DONE} has {', '.join(names) or 'nothing'} instead of {', '.join(sorted(done))}"
 
 
+@cache
 def _made() -> tuple[dict[str, tuple[str, str]], set[str]]:
     """The schema and the migrations of a new file."""
     # Here, where a store is looked over: sqlite-utils takes longer to import than most commands take.

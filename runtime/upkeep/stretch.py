@@ -85,9 +85,11 @@ class Stretch:
 
     def take(self, kind: JournalKind, digest: str | None, meta: dict[str, Any], at: float) -> None:
         """One more record at place `last`, with the meta of its kind."""
-        self.last_kind = kind
-        if self.begins_with is None:
+        if self.last_kind is None:
             self.begins_with = kind
+        elif not self._may_follow(kind):
+            self.odd.append((self.last, f"no {kind} comes behind {self.last_kind}"))
+        self.last_kind = kind
         if kind is JournalKind.INPUT_RECEIVED:
             self.input, self.start_id, self.begun_at = digest, meta["start_id"], at
         elif kind is JournalKind.LLM_CALL_RECORDED:
@@ -108,6 +110,16 @@ class Stretch:
             self.output = digest
         elif kind in _ENDS:
             self.ends.append((self.last, kind, meta, at))
+
+    def _may_follow(self, kind: JournalKind) -> bool:
+        """Whether that may come next. The input is heard before anything else, a run has one output, at its end."""
+        if self.last_kind is JournalKind.FINAL_OUTPUT:
+            return kind is JournalKind.EXECUTION_COMPLETED
+        if kind is JournalKind.CORRECTION:
+            return self.last_kind is JournalKind.ASSISTANT_MESSAGE
+        if self.last_kind is JournalKind.INPUT_RECEIVED:
+            return kind is JournalKind.EXTERNAL_MESSAGE or kind in _ENDS
+        return kind is not JournalKind.EXTERNAL_MESSAGE
 
     @property
     def asked(self) -> int:
