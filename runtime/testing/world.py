@@ -178,8 +178,11 @@ class World:
         return Happened()
 
     def settle(self) -> Happened:
-        """Let all happen that needs no time to pass. It is done when this returns; `await` is optional."""
+        """Let all happen that needs no time to pass, in a new process where none lives. It is done when this returns;
+        `await` is optional.
+        """
         self._still()
+        self._living()
         self._world.settle()
         return Happened()
 
@@ -228,12 +231,38 @@ class World:
 
     def fault(self, at: str, do: Do, *, times: int = 1, error: Exception | None = None) -> None:
         """Plan any fault of the simulation, for the next time that `at` is met: a lost reply, a store that cannot be
-        written, another process that takes over. See `pawl.testing.Fault` for `at` and `do`.
+        written, another process that takes over. See `pawl.testing.Fault` for `at`, which has no number here, and `do`.
 
-        Raises InvalidArguments.
+        Raises InvalidArguments for a place or a fault that there is not.
         """
+        self._check_place(at, do)
         number = self._world.faults.counts[at] + 1
         self._world.fault(f"{at}#{number}", do, times=times, error=error)
+
+    def _check_place(self, at: str, do: Do) -> None:
+        tools = [tool.name for agent in self._agents for tool in agent.tools]
+        if "#" in at:
+            raise InvalidArguments(f"a fault is planned for the next time; leave the number of {at!r} out")
+        if at in tools and at not in BARRIERS:
+            raise InvalidArguments(f"{at!r} is a tool; for its body write 'tool:{at}'")
+        if at.startswith("tool:") and at.removeprefix("tool:") not in tools:
+            raise InvalidArguments(f"there is no tool for {at!r}; there are: {', '.join(tools) or 'none'}")
+        elsewhere, here = (AtBarrier, AtBody) if self._is_body(at) else (AtBody, AtBarrier)
+        if do in get_args(elsewhere) and do not in get_args(here):
+            raise InvalidArguments(f"{do} cannot happen at {at}; there it is one of {', '.join(get_args(here))}")
+
+    @staticmethod
+    def _is_body(at: str) -> bool:
+        return at == "model" or at.startswith("tool:")
+
+    def _check_faults(self) -> None:
+        """Raise AssertionError for a fault at something that never was: its name is misspelt."""
+        counts = self._world.faults.counts
+        names = [fault.address.partition("#")[0] for fault in self._world.faults.unmet]
+        for name in names:
+            if name not in BARRIERS and not self._is_body(name) and not counts[name]:
+                known = ", ".join(sorted(set(BARRIERS) | set(counts)))
+                raise AssertionError(f"a fault was planned at {name!r}, which never was; there is: {known}")
 
     def restart(self, *agents: Agent[Any], **options: Any) -> Runtime:
         """Close the process in an orderly way if it lives, and start another; with other definitions where given.
@@ -299,6 +328,7 @@ class World:
                 if check:
                     self.assert_nothing_left()
                     self._world.invariants.check()
+                    self._check_faults()
                     if self._process is not None and self._process.alive and not self._process.closed:
                         self._close(self._process)
             finally:

@@ -269,6 +269,42 @@ def test_other_faults_can_be_planned() -> None:
     assert Fault("model", "hold").address == "model#1"
 
 
+@pytest.mark.parametrize(
+    ("at", "do", "what"),
+    [
+        ("refund", "crash_after_effect", "write 'tool:refund'"),
+        ("tool:refnd", "crash_after_effect", "there is no tool for 'tool:refnd'; there are: refund, nap, charge"),
+        ("tool:refund", "crash_before_commit", "crash_before_commit cannot happen at tool:refund; there it is one of"),
+        ("outcome", "crash_after_effect", "crash_after_effect cannot happen at outcome; there it is one of"),
+        ("outcome#1", "crash_before_commit", "leave the number of 'outcome#1' out"),
+        ("outcome", "crash", "fault 'crash' is unknown"),
+    ],
+)
+def test_a_fault_that_makes_no_sense_is_refused(at: str, do: Any, what: str) -> None:
+    with World(support(), model=["x"]) as world, pytest.raises(InvalidArguments, match=what):
+        world.fault(at, do)
+
+
+def test_a_fault_at_what_was_never_done_is_told_at_the_end() -> None:
+    world = World(support(), model=["Hello."])
+    world.fault("outcom", "lose_reply_committed")
+    world.sync.run(support(), "Hi")
+    with pytest.raises(AssertionError, match=r"planned at 'outcom', which never was; there is: .*outcome"):
+        world.close()
+
+
+def test_settling_after_a_crash_goes_on_in_a_new_process() -> None:
+    with World(support(), model=REFUND) as world:
+        rest = world.sync.run(support(), "Refund order 7")
+        assert isinstance(rest, Suspended)
+        world.crash_at("refund", "before")
+        with pytest.raises(CallLost):
+            world.sync.decide(rest.request.id, approve=True)
+        assert world.executions[0].status == "active"
+        world.settle()
+        assert world.executions[0].status == "completed"
+
+
 def test_calls_of_a_process_that_is_gone_say_so() -> None:
     with World(support(), model=["x"]) as world:
         before = world.sync
