@@ -96,7 +96,7 @@ def test_another_logical_agent_runs_beside_it(shell: Shell) -> None:
 
 
 def test_the_context_reaches_the_tools(shell: Shell) -> None:
-    _, request = shell.started("--context", '{"to": "ann"}')
+    _, request = shell.started("--durable-context", '{"to": "ann"}')
 
     assert "paid 500 to ann" in shell("approve", request, "--app", "clerk").out
 
@@ -105,7 +105,7 @@ def test_the_context_reaches_the_tools(shell: Shell) -> None:
 def test_a_context_that_is_no_json_object_is_refused(shell: Shell, text: str, why: str) -> None:
     shell.write("clerk.py", CLERK)
 
-    ran = shell("run", "clerk", "hello", "--context", text)
+    ran = shell("run", "clerk", "hello", "--durable-context", text)
 
     assert ran.code == 2
     assert why in ran.err

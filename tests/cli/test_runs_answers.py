@@ -178,6 +178,16 @@ def test_a_resolution_with_code_goes_on_here(shell: Shell) -> None:
     assert shell("show", name, "--json").json["tools"][0]["status"] == "failed"
 
 
+def test_a_resolution_can_be_of_the_revision_that_was_seen(shell: Shell) -> None:
+    name = shell.crashed()
+    seen = shell("show", name, "--json").json["on_disk"]["revision"]
+
+    ran = shell("resolve", name, "c1", "not-performed", "--revision", str(seen + 1))
+    assert (ran.code, f"is at revision {seen}, not {seen + 1}" in ran.err) == (1, True)
+
+    assert shell("resolve", name, "c1", "not-performed", "--revision", str(seen)).code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

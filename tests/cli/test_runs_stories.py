@@ -18,7 +18,7 @@ def test_a_run_is_suspended_shown_decided_and_shown_again(shell: Shell, rewrite:
     told = shell.story(
         [
             "ls",
-            'run clerk hello --context \'{"to": "ann"}\'',
+            'run clerk hello --durable-context \'{"to": "ann"}\'',
             "ls --open",
             "show {id}",
             "approve {request} --item c2",

@@ -119,31 +119,39 @@ def cancel(given: str, where: Where) -> None:
     _tell_state(found, where)
 
 
-def resolve(given: str, subject: str, outcome: Performed, result: str | None, error: str | None, where: Where) -> None:
+@attrs.frozen
+class Words:
+    """What `pawl resolve` was told of an effect; with a `revision`, of the execution as it stood then."""
+
+    subject: str
+    outcome: Performed
+    result: str | None = None
+    error: str | None = None
+    revision: int | None = None
+
+
+def resolve(given: str, words: Words, where: Where) -> None:
     """Say what became of an effect."""
-    _check_resolution(outcome, result, error)
+    _check_resolution(words)
     found = _found(given, where)
     name = found.record.execution_id
     if found.state == "running":
         raise NotSuspended(f"execution {name} is running, and asks nothing; `pawl show {name}` says where it stands")
+    said = attrs.asdict(words)
     if where.app is not None:
-        _continue(
-            where, found.record, lambda runtime: runtime.resolve(name, subject, outcome, result=result, error=error)
-        )
-    _, found = _record(
-        where, name, lambda runtime: runtime.record_resolution(name, subject, outcome, result=result, error=error)
-    )
+        _continue(where, found.record, lambda runtime: runtime.resolve(name, **said))
+    _, found = _record(where, name, lambda runtime: runtime.record_resolution(name, **said))
     if where.json:
-        as_json({"execution_id": name, "state": found.state, "subject": subject, "outcome": outcome})
+        as_json({"execution_id": name, "state": found.state, "subject": words.subject, "outcome": words.outcome})
         return
-    out(f"resolved  {printable(subject)} {outcome}", "green")
+    out(f"resolved  {printable(words.subject)} {words.outcome}", "green")
     _tell_state(found, where)
 
 
-def _check_resolution(outcome: Performed, result: str | None, error: str | None) -> None:
-    if (result is not None) is not (outcome == "succeeded"):
+def _check_resolution(words: Words) -> None:
+    if (words.result is not None) is not (words.outcome == "succeeded"):
         raise Misuse("`succeeded` takes --result 'WHAT IT RETURNED', and nothing else does")
-    if (error is not None) is not (outcome == "failed"):
+    if (words.error is not None) is not (words.outcome == "failed"):
         raise Misuse("`failed` takes --error 'WHY', and nothing else does")
 
 

@@ -124,6 +124,15 @@ def resolve(
     error: Annotated[
         str | None, typer.Option("--error", metavar="TEXT", help="What went wrong; with `failed`.", show_default=False)
     ] = None,
+    revision: Annotated[
+        int | None,
+        typer.Option(
+            "--revision",
+            metavar="N",
+            help="Only while the run is at this revision, as you have seen it.",
+            show_default=False,
+        ),
+    ] = None,
     db: Db = DEFAULT_DB,
     app: App = None,
     json: Json = False,
@@ -147,4 +156,4 @@ def resolve(
         Performed.NOT_PERFORMED_AS_IN_CODE: "not_performed",
     }
     where = answering.Where(db, app, json)
-    answering.resolve(given, subject, outcomes[outcome], result, error, where)
+    answering.resolve(given, answering.Words(subject, outcomes[outcome], result, error, revision), where)

@@ -38,7 +38,7 @@ class Wish:
     input: str
     agent_id: str | None
     start_id: str | None
-    context: str | None
+    durable_context: str | None
     trace: bool
     stream: bool = False
     run_timeout: float | None = None
@@ -48,7 +48,7 @@ def run(wish: Wish, db: str, json: bool) -> None:
     """Start a run, tell what happens, end at its first rest with the exit code of that."""
     code = apps.load(wish.app)
     agent = code.one()
-    context = _context(wish.context)
+    context = _context(wish.durable_context)
     if wish.run_timeout is not None and not wish.run_timeout > 0:
         raise Misuse(f"--run-timeout {wish.run_timeout:g}: give a number of seconds above 0")
     text = sys.stdin.read() if wish.input == "-" else wish.input
@@ -160,7 +160,7 @@ def work(app: str, db: str, trace: bool) -> None:
 
 
 def _context(text: str | None) -> dict[str, Any] | None:
-    return None if text is None else json_object(text, "--context")
+    return None if text is None else json_object(text, "--durable-context")
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:

@@ -40,9 +40,11 @@ def run(
             show_default=False,
         ),
     ] = None,
-    context: Annotated[
+    durable_context: Annotated[
         str | None,
-        typer.Option("--context", metavar="JSON", help="JSON object for tools and policies.", show_default=False),
+        typer.Option(
+            "--durable-context", metavar="JSON", help="JSON object for tools and policies.", show_default=False
+        ),
     ] = None,
     run_timeout: Annotated[
         float | None,
@@ -76,13 +78,13 @@ def run(
     Examples:
       pawl run my_app "Refund order 7"
       pawl run my_app:support "Refund order 7" --db sqlite:///runs.db --agent customer-42 --id req-1
-      pawl run my_app - --context '{"tenant": "acme"}' < question.txt
+      pawl run my_app - --durable-context '{"tenant": "acme"}' < question.txt
       pawl run my_app "Tell me a story" --stream
     """
     from pawl.tools.cli.running import Wish
     from pawl.tools.cli.running import run as start
 
-    start(Wish(app, text, agent, start_id, context, trace, stream, run_timeout), db, json)
+    start(Wish(app, text, agent, start_id, durable_context, trace, stream, run_timeout), db, json)
 
 
 def worker(app: ModuleArgument, db: Db = DEFAULT_DB, trace: Trace = False) -> None:
