@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import attrs
 
+from pawl.runtime.agent.ahead import ReadText
 from pawl.runtime.agent.bounds import DEEPEST, UNBOUNDED, Bounds
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.mismatch import Mismatch, got, quietly
@@ -38,6 +39,9 @@ class Parameters:
 
     def validate(self, raw_json: str) -> dict[str, Any]:
         """Canonical JSON arguments from model text; empty text is an empty object. Raises InvalidArguments."""
+        made = raw_json.made(self) if isinstance(raw_json, ReadText) else None
+        if made is not None:
+            return made
         try:
             return self._read(parse_object(raw_json, self.most))[0]
         except Mismatch as mismatch:

@@ -137,9 +137,10 @@ class StopWork:
 
 @attrs.frozen
 class Spawn:
-    """Begin a child session for a call; inside the heart."""
+    """Begin a child session for a call, given these arguments; inside the heart."""
 
     row: ToolRow
+    given: str = attrs.field(repr=False)
 
 
 @attrs.frozen

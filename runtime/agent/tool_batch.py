@@ -55,7 +55,9 @@ class ToolBatch(Committing):
         assert llm_call_id is not None
         facts = tuple(self._child(llm_call_id, index, call) for index, call in enumerate(self.answer.calls))
         batch = Batch(llm_call_id, facts, self.record.on_rejection == "end")
-        return replace(self, batch=batch), tuple(Spawn(fact.row) for fact in facts)
+        return replace(self, batch=batch), tuple(
+            Spawn(fact.row, call.arguments) for fact, call in zip(facts, self.answer.calls, strict=True)
+        )
 
     def _child(self, llm_call_id: str, index: int, call: ToolCall) -> ChildFact:
         tool = self.agent.tool(call.name)
@@ -66,7 +68,7 @@ class ToolBatch(Committing):
             tool_call_id=call.id,
             index=index,
             tool=call.name,
-            raw_arguments=call.arguments,
+            raw_arguments=str.__str__(call.arguments),  # plain text, whatever is known of it
             arguments=None,
             policy=tool.recovery if tool is not None else "ask",
             idempotency_key=idempotency_key(self.execution_id, llm_call_id, call.id),

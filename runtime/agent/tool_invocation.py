@@ -28,11 +28,14 @@ _POLICY_TIMEOUT = 60.0
 
 @attrs.frozen(slots=False, kw_only=True)
 class ToolInvocation(BarrierSteps):
-    """The facts of one call. `row` is what its parent knows and what a barrier writes; `body` is its result's text."""
+    """The facts of one call. `row` is what its parent knows and what a barrier writes; `body` is its result's text.
+    `given` are the arguments as the model wrote them, read ahead perhaps.
+    """
 
     agent: Agent[Any]
     authority: Authority
     row: ToolRow
+    given: str = attrs.field(default="", repr=False)
     body: str | None = None
     timed_out: bool = False
     repairs: int = 0
@@ -90,7 +93,7 @@ class ToolInvocation(BarrierSteps):
             known = ", ".join(sorted(spec.name for spec in self.agent.specs)) or "none"
             return self._answer(f"error: there is no tool {self.row.tool!r}; the tools are: {known}"), NOTHING
         try:
-            arguments = tool.validate(self.row.raw_arguments)
+            arguments = tool.validate(self.given or self.row.raw_arguments)
         except InvalidArguments as error:
             return self._answer(f"error: {error}"), NOTHING
         return self.with_row(arguments=arguments, redacted=tool.redacted(arguments)), NOTHING

@@ -275,7 +275,7 @@ class _Work:
         """A new child; those of the batch before it are over."""
         row = effect.row
         self.children = {name: child for name, child in self.children.items() if child.state not in _ENDED}
-        step = enter(TOOL, TOOL.initial, _child_context(self.invocation, row, None), None)
+        step = enter(TOOL, TOOL.initial, _child_context(self.invocation, row, None, effect.given), None)
         self._child_stepped(row.tool_invocation_id, step)
 
 
@@ -293,7 +293,7 @@ try one class after the other.
 """
 
 
-def _child_context(parent: AgentInvocation, row: ToolRow, body: str | None) -> ToolInvocation:
+def _child_context(parent: AgentInvocation, row: ToolRow, body: str | None, given: str = "") -> ToolInvocation:
     return ToolInvocation(
         session=f"{parent.session}.{row.index}.{row.tool_invocation_id[-6:]}",
         execution_id=parent.execution_id,
@@ -302,6 +302,7 @@ def _child_context(parent: AgentInvocation, row: ToolRow, body: str | None) -> T
         agent=parent.agent,
         authority=parent.authority,
         row=row,
+        given=given,
         body=body,
     )
 

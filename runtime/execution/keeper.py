@@ -235,7 +235,9 @@ class Keeper:
             case CallModel():
                 provider = partial(self._provider, invocation.agent)
                 streaming = self.streams.wants_tokens(live.execution_id)
-                self._workshop.call_model(effect, provider, self._poster(live), self._permit(live), streaming)
+                self._workshop.call_model(
+                    effect, invocation.agent, provider, self._poster(live), self._permit(live), streaming
+                )
             case RunTool(row, deadline):
                 deadline = nearer(deadline, invocation.record.deadline)
                 self._workshop.run_tool(row, deadline, invocation, self._poster(live), self._permit(live))

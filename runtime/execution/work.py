@@ -6,15 +6,17 @@ import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import attrs
 
 from pawl.runtime.agent.agent_invocation import AgentInvocation
+from pawl.runtime.agent.ahead import is_large, is_much, read_ahead
 from pawl.runtime.agent.answers import normalise
 from pawl.runtime.agent.approval import ApprovalQuery
 from pawl.runtime.agent.asynchronous import is_async
 from pawl.runtime.agent.context import Cancellation, ToolContext
+from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.effects import CallModel
 from pawl.runtime.agent.facts import error_info
 from pawl.runtime.agent.payloads import (
@@ -39,7 +41,13 @@ from pawl.runtime.llm.telling import told
 from pawl.runtime.loop.environment import Cancellable, Environment
 from pawl.runtime.loop.pool import JobSkipped
 from pawl.runtime.records.errors import ModelError, ToolError
+from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.tools import ErrorInfo, ToolOutcome, ToolRow
+
+T = TypeVar("T")
+
+_SOON: Final = 5.0
+"""Seconds that an answer waits for a thread that reads it."""
 
 Post = Callable[[str, object, "str | None", "str | None"], None]
 """Post an event with its payload to one session: (event, payload, child, settles)."""
@@ -73,7 +81,13 @@ class Workshop:
     # models -------------------------------------------------------------------------------------------------
 
     def call_model(
-        self, effect: CallModel, provider: Callable[[], Provider], post: Post, permit: Permit, streaming: bool = False
+        self,
+        effect: CallModel,
+        agent: Agent[Any],
+        provider: Callable[[], Provider],
+        post: Post,
+        permit: Permit,
+        streaming: bool = False,
     ) -> None:
         """Let a model call go as a task. A provider that cannot even be made or called is a call that failed.
 
@@ -87,10 +101,13 @@ class Workshop:
             if error is None:
                 try:
                     normal = normalise(answer, provider().name)
-                    return post("llm_completed", LlmCompleted(name, revision, normal), None, name)
+                    return self._read_ahead(agent, normal, completed)
                 except Exception as malformed:  # MalformedModelAnswer, or the provider's own code
                     error = malformed
             return post("llm_failed", self._failed(name, revision, error), None, name)
+
+        def completed(answer: ModelAnswer) -> None:
+            post("llm_completed", LlmCompleted(name, revision, answer), None, name)
 
         def call() -> Any:
             model = provider()
@@ -101,6 +118,22 @@ class Workshop:
             post("llm_stream_chunk", LlmChunk(name, revision, text), None, None)
 
         Act(self, name, permit, True, call, ended).go()
+
+    def _read_ahead(self, agent: Agent[Any], answer: ModelAnswer, then: Callable[[ModelAnswer], None]) -> None:
+        """Large arguments are read by a thread; where none is free soon, the loop reads them after all."""
+        if not is_much(answer):
+            return then(answer)
+
+        def done(read: ModelAnswer | None, _: BaseException | None) -> None:
+            timer.cancel()
+            then(answer if read is None else read)
+
+        try:
+            job = self._environment.offload(partial(read_ahead, agent, answer), done)
+        except Exception:  # back-pressure, or a closed pool
+            return then(answer)
+        timer = self._environment.later(_SOON, partial(_call_off, job))
+        return None
 
     def _failed(self, name: str, revision: int, error: BaseException | None) -> LlmFailed:
         """A failure as its event has it: all that a retry's wait is made of is drawn here, not where it is decided."""
@@ -162,7 +195,8 @@ class Workshop:
             self._environment.later(0.0, partial(ended, None, gone))
             return
         filtering = self._filtering(row, invocation, tool, ended, lambda: post("execution_expired", None, name, None))
-        body = partial(_async_body if tool.is_async else _body, tool, row.arguments or {}, context)
+        offered = (tool, row.arguments or {}, context)
+        body = partial(_async_body, self._environment, *offered) if tool.is_async else partial(_body, *offered)
 
         def returned(said: Returned | None, error: BaseException | None) -> None:
             if error is not None or said is None:
@@ -311,6 +345,10 @@ class Workshop:
         self._running[name] = (job, cancellation)
 
 
+def _call_off(job: Cancellable) -> None:
+    job.cancel()
+
+
 def _slot(row: ToolRow) -> str:
     """The name of one attempt of a call."""
     return f"{row.tool_invocation_id}#{row.attempt}"
@@ -320,8 +358,30 @@ def _body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolConte
     return _returned(tool, tool.function(**tool.bind(dict(arguments), context)))
 
 
-async def _async_body(tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext[Any]) -> Returned:
-    return _returned(tool, await tool.function(**tool.bind(dict(arguments), context)))
+async def _async_body(
+    environment: Environment, tool: Tool[..., Any], arguments: Mapping[str, Any], context: ToolContext[Any]
+) -> Returned:
+    bind = partial(tool.bind, dict(arguments), context)
+    value = await tool.function(**(await _elsewhere(environment, bind) if is_large(arguments) else bind()))
+    return await _elsewhere(environment, partial(_returned, tool, value)) if is_large(value) else _returned(tool, value)
+
+
+async def _elsewhere(environment: Environment, body: Callable[[], T]) -> T:
+    """What a thread makes of it. A stop that comes meanwhile is too late for a body that has ended, and waits here."""
+    future: asyncio.Future[tuple[Any, BaseException | None]] = environment.future()
+    try:
+        environment.offload(body, lambda value, error: future.set_result((value, error)))
+    except Exception:  # back-pressure, or a closed pool
+        return body()
+    while not future.done():
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError:
+            continue
+    value, error = future.result()
+    if error is not None:
+        raise error
+    return value  # type: ignore[no-any-return]
 
 
 def _returned(tool: Tool[..., Any], value: object) -> Returned:
