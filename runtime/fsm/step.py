@@ -127,16 +127,15 @@ def advance(machine: Machine[S, E], state: S, context: C, event: E | str, payloa
     except (InvalidAction, InvalidGuard):
         raise
     except Exception as error:
-        failed = _Run(begun, at, context, effects, payload, name, error)
-        return _settle(machine, _recover(machine, failed), state)
+        return _settle(machine, (begun, at, context, effects, payload, name, error), state)
     if taken is None:  # automatic rows or timers follow
         return _settle(
-            machine, _first(machine, (((), row[0].target, actions, None, row),), state, context, payload), state
+            machine, _attempt(machine, (((), row[0].target, actions, None, row),), state, context, payload), state
         )
     if effects:
         for effect in effects:
             if type(effect) is Raise:
-                return _settle(machine, _Run(begun, at, context, effects, payload), state)
+                return _settle(machine, (begun, at, context, effects, payload, "", None), state)
     return _new(Step, (at, context, effects, taken, row))  # type: ignore[no-any-return]
 
 
@@ -148,15 +147,7 @@ def start(machine: Machine[S, E], context: C, payload: object = None) -> Step[S,
 def enter(machine: Machine[S, E], state: S, context: C, payload: object = None) -> Step[S, C]:
     """Enter `state` as a new session does: its entry actions, its timer, then automatic rows to rest."""
     _state(machine, state)
-    return _settle(machine, _first(machine, (machine.entry[state],), state, context, payload), None)
-
-
-def _first(
-    machine: Machine[S, E], cell: Sequence[Compiled[S, E]], state: S, context: C, payload: object
-) -> _Tried[S, C]:
-    """The first row whose guards agree, and what its actions made; what raises goes to `internal_error`."""
-    tried = _attempt(machine, cell, state, context, payload)
-    return tried if tried[-1] is None else _recover(machine, _Run(*tried))
+    return _settle(machine, _attempt(machine, (machine.entry[state],), state, context, payload), None)
 
 
 def _enters(rows: _Rows) -> bool:
@@ -167,7 +158,10 @@ def _enters(rows: _Rows) -> bool:
 def _attempt(
     machine: Machine[S, E], cell: Sequence[Compiled[S, E]], state: S, context: C, payload: object, entered: bool = False
 ) -> _Tried[S, C]:
-    """Try the rows once. `entered`: `state` was entered just now and its timer is not armed yet."""
+    """The first row whose guards agree, and what its actions made, or what raised.
+
+    `entered`: `state` was entered just now and its timer is not armed yet.
+    """
     begun: tuple[Row[Any, Any], ...] = ()
     effects = _QUIET
     at, name = state, ""
@@ -237,7 +231,10 @@ def _arm(state: str, after: After[Any], seconds: float | None) -> tuple[Arm, ...
 
 
 def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step[S, C]:
-    """Automatic rows, then raised events, until nothing is left to do here. `source` None: a first entry."""
+    """Automatic rows, then raised events, until nothing is left to do here; what raises goes to `internal_error`.
+
+    `source` None: a first entry.
+    """
     taken = _STAYED
     rows: list[Row[Any, Any]] = []
     out: list[object] = []
@@ -245,6 +242,8 @@ def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step
     timed, automatics = machine.timed, machine.automatic
     hops, automatic = 0, False
     while True:
+        if run[-1] is not None:
+            run = _recover(machine, _Run(*run))
         begun, state, context, effects, payload, _, _ = run
         if automatic and begun:
             hops += 1
@@ -263,10 +262,8 @@ def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step
                 out.append(effect)
         source = state
         automatic = entered and source in automatics
-        if automatic:  # `_first` written out: half of a run's rows are automatic
+        if automatic:
             run = _attempt(machine, automatics[source], source, context, payload)
-            if run[-1] is not None:
-                run = _recover(machine, _Run(*run))
         elif raised:
             hops = 0
             run = _deliver(machine, raised.popleft(), source, context)
@@ -275,18 +272,17 @@ def _settle(machine: Machine[S, E], run: _Tried[S, C], source: S | None) -> Step
 
 
 def _deliver(machine: Machine[S, E], inner: Raise, state: S, context: C) -> _Tried[S, C]:
-    """Take a raised event. Nobody outside can be told that it is refused here: that is an `internal_error`."""
+    """Take a raised event. Nobody outside can be told that it is refused here: that is an error inside."""
     cell = machine.dispatch[state].get(inner.event)
     if cell is not None:
-        return _first(machine, cell, state, context, inner.payload)
-    run = _Run((), state, context, _QUIET, inner.payload, str(inner.event))
-    if machine.state[state].kind in (Kind.FINAL, Kind.HALT):
-        return run  # late is nothing
-    try:
-        _unhandled(machine, state, context, inner.event)
-    except UnhandledEvent as error:
-        return _recover(machine, run._replace(error=error))
-    return run
+        return _attempt(machine, cell, state, context, inner.payload)
+    refused: UnhandledEvent | None = None
+    if machine.state[state].kind not in (Kind.FINAL, Kind.HALT):  # there, late is nothing
+        try:
+            _unhandled(machine, state, context, inner.event)
+        except UnhandledEvent as error:
+            refused = error
+    return (), state, context, _QUIET, inner.payload, str(inner.event), refused
 
 
 def _cycle(rows: list[Row[Any, Any]]) -> tuple[str, ...]:
