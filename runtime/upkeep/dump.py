@@ -45,7 +45,14 @@ def dump(store: Store, execution_id: str, *, redact: bool = True, key: bytes | N
 
     Raises ExecutionNotFound; StoreCorrupt for what cannot be read, `pawl fsck` says where.
     """
-    return iter(store.read(lambda tx: _Dump(tx, execution_id, redact, key or os.urandom(16)).lines()))
+    return iter(store.read(lambda tx: _lines(tx, execution_id, redact, key or os.urandom(16))))
+
+
+def _lines(tx: Transaction, execution_id: str, redact: bool, key: bytes) -> list[str]:
+    try:
+        return _Dump(tx, execution_id, redact, key).lines()
+    except (LookupError, AssertionError) as error:  # a row refers to one that is not there
+        raise StoreCorrupt(f"execution {execution_id} is not whole; `pawl fsck` says what is missing") from error
 
 
 def answers(root: AgentRoot, record: ExecutionRecord) -> int:

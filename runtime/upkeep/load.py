@@ -11,7 +11,7 @@ from pawl.runtime.records.agents import AgentRoot
 from pawl.runtime.records.approvals import Receipt
 from pawl.runtime.records.canonical import canonical, digest
 from pawl.runtime.records.codec import decode
-from pawl.runtime.records.errors import InvalidArguments, PawlError
+from pawl.runtime.records.errors import CodecError, InvalidArguments, PawlError
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopIntent
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
@@ -91,6 +91,8 @@ def read_dump(lines: Iterable[str]) -> Dump:
             _take(read, what, value)
         except (PawlError, KeyError, TypeError, ValueError, AttributeError) as error:
             said = str(error) if isinstance(error, PawlError) else repr(error)
+            if number == 1 and isinstance(error, CodecError):
+                said += "; give a file that `pawl dump` wrote"
             raise InvalidArguments(f"line {number}: {said}") from error
     if not ended:
         raise InvalidArguments(f"the dump is cut off behind line {number}" if number else "the dump is empty")

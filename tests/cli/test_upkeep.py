@@ -82,7 +82,7 @@ def test_what_goes_is_told(shell: Shell) -> None:
     assert ran.out == "nothing to remove\n"  # it was asked to stop, and has not ended
     ran = shell("gc", "--keep", "0s")
     assert ran.code == 0
-    assert ran.err == "1 agent kept the rest: the next of their executions are open\n"
+    assert ran.err == "1 agent: the oldest execution that is left is open\n"
 
 
 def test_what_goes_is_counted(shell: Shell) -> None:
@@ -178,13 +178,14 @@ def test_what_cannot_be_dumped_or_loaded_is_said(shell: Shell) -> None:
     shell.write("bad.jsonl", "hello\n")
     ran = shell("load", "bad.jsonl", "--db", "report.db")
     assert (ran.code, "bad.jsonl: line 1: dump: not JSON" in ran.err) == (2, True)
+    assert "give a file that `pawl dump` wrote" in ran.err
     assert not (shell.folder / "report.db").exists()
     (shell.folder / "bytes.jsonl").write_bytes(b"\xff\xfe")
     assert "is not UTF-8 text" in shell("load", "bytes.jsonl", "--db", "report.db").err
     assert shell("load", "report.jsonl", "--db", "report.db").code == 0
     ran = shell("load", "report.jsonl", "--db", "report.db")
-    assert ran.code == 1
-    assert "exists already" in ran.err
+    assert ran.code == 2
+    assert "report.jsonl is in that store already, in part or whole; name another with --db" in ran.err
 
 
 def test_a_dump_is_read_from_stdin(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

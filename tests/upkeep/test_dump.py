@@ -254,6 +254,21 @@ def test_a_damaged_execution_is_not_dumped_in_part(file: Path) -> None:
     look.close()
 
 
+@pytest.mark.parametrize("table", ["agents", "tools"])
+def test_what_refers_to_rows_that_are_gone_is_not_dumped(file: Path, table: str) -> None:
+    connection = sqlite3.connect(file)
+    (name,) = connection.execute("SELECT execution_id FROM executions e JOIN agents a ON a.id = e.agent "
+                                 "WHERE agent_id = 'waits'").fetchone()  # fmt: skip
+    connection.execute(f"DELETE FROM {table}")
+    connection.commit()
+    connection.close()
+    look = SqliteLook(file)
+    look.open()
+    with pytest.raises(StoreCorrupt, match="`pawl fsck` says what is missing"):
+        dump(look, name)
+    look.close()
+
+
 @pytest.mark.parametrize("change", ["digest = hex(digest)", "digest = id", "body = CAST(body AS BLOB)"])
 def test_a_body_of_another_type_is_not_dumped(file: Path, change: str) -> None:
     damaged(file, f"UPDATE contents SET {change}")

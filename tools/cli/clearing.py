@@ -16,10 +16,10 @@ from pawl.tools.cli.words import count
 
 _UNITS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _REASONS: Final = {
-    "open": "are open",
-    "recent": "ended too recently",
-    "seen": "are seen by later runs",
-    "last": "are the newest of their agent",
+    "open": "is open",
+    "recent": "ended within --keep",
+    "seen": "is part of a conversation that later runs see",
+    "last": "is the newest of its agent",
     "unreadable": "cannot be read; see `pawl fsck`",
 }
 
@@ -52,7 +52,7 @@ def _tell(done: Collected, dry_run: bool) -> None:
     else:
         out("nothing to remove")
     for reason, agents in sorted(done.stayed.items()):
-        err(f"{count(agents, 'agent')} kept the rest: the next of their executions {_REASONS[reason]}")
+        err(f"{count(agents, 'agent')}: the oldest execution that is left {_REASONS[reason]}")
 
 
 def seconds(text: str) -> float:

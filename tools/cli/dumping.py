@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from pawl.runtime.records.errors import InvalidArguments
+from pawl.runtime.records.errors import AgentExists, IdConflict, InvalidArguments
 from pawl.runtime.store.sqlite_look import SqliteLook
 from pawl.runtime.upkeep.dump import dump as dumped
 from pawl.runtime.upkeep.load import put, read_dump
@@ -55,6 +55,8 @@ def load(file: str, db: str, json: bool) -> None:
             record = put(store, read)
     except InvalidArguments as error:
         raise InvalidArguments(f"{file}: {error}") from error
+    except (AgentExists, IdConflict) as error:
+        raise Misuse(f"what is in {file} is in that store already, in part or whole; name another with --db") from error
     if json:
         as_json({"execution_id": record.execution_id, "agent_id": record.agent_id, "status": record.status})
         return
