@@ -148,6 +148,8 @@ def _journal(tx: Transaction, reader: Reader, agent: _Agent, step: Callable[[int
         if agent.head and position != agent.head + 1:
             reader.execution_id = ""
             reader.find("journal-gap", f"{agent.head} is followed by {position}", "journal", stored.key)
+            if stretch is not None:
+                stretch.whole = False
         agent.first = agent.first or position
         agent.head = position
         name = stored.columns["execution_id"]
