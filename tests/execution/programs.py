@@ -108,7 +108,7 @@ def bodies(world: World) -> list[str]:
 
 
 def _is_submission(name: str) -> bool:
-    return not _is_body(name) and not name.startswith("reading:")
+    return not _is_body(name) and not name.startswith("reading:") and name != "pool"
 
 
 def _is_body(name: str) -> bool:
