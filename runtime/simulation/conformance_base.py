@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, TypeVarTuple, Unpack
+from typing import Any, ClassVar, TypeVar, TypeVarTuple, Unpack
+
+import pytest
 
 from pawl.runtime.simulation.samples import answer_of
 from pawl.runtime.store.answers import Refused
@@ -19,9 +21,29 @@ Arguments = TypeVarTuple("Arguments")
 class Conformance:
     """A part of the suite; the adapter's test class says how its store is made."""
 
+    refused: ClassVar[str | None]
+
     def make_store(self, folder: Path) -> Store:
         """A new store, not opened, that may keep files in `folder`."""
         raise NotImplementedError
+
+    @pytest.fixture(autouse=True)
+    def _joined(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+        """What cannot be tested at all is said once and plainly, and not by each test in its way."""
+        kind = type(self)
+        if "refused" not in vars(kind):
+            kind.refused = self.why_not(tmp_path_factory.mktemp("joined"))
+        if kind.refused is not None:
+            pytest.fail(kind.refused, pytrace=False)
+
+    def why_not(self, folder: Path) -> str | None:
+        """Why what `make_store` makes is no store that the suite can test; None for one that is."""
+        try:
+            made = self.make_store(folder)
+        except Exception as error:
+            return f"make_store(folder) raised {type(error).__name__}: {error}"
+        lacking = [name for name in ("open", "close", "read", "submit") if not hasattr(made, name)]
+        return f"make_store(folder) made no Store: {made!r} has no {', '.join(lacking)}" if lacking else None
 
     @contextmanager
     def opened(self, folder: Path) -> Iterator[Store]:

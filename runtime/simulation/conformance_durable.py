@@ -42,6 +42,20 @@ from pawl.runtime.store.port import Store, Transaction
 class SharedConformance(Conformance):
     """Part of `DurableConformance`. The methods before the tests say how this adapter's stores go wrong."""
 
+    def why_not(self, folder: Path) -> str | None:
+        """See `Conformance`; and what one connection has written, another one has to see."""
+        wrong = super().why_not(folder)
+        if wrong is not None:
+            return wrong
+        with self.opened(folder) as first, self.opened(folder) as second:
+            done(first, lambda tx: tx.agents.insert(an_agent()))
+            if second.read(lambda tx: tx.agents.get("a")) is not None:
+                return None
+        return (
+            "two stores made for one folder do not share what they keep; keep it in `folder`, or, for a store in"
+            " memory, join with durable=False (--pawl-store-in-memory)"
+        )
+
     def make_newer(self, folder: Path) -> None:  # noqa: ARG002
         """Make the (closed) store look as if a newer Pawl had written it."""
         pytest.skip("this adapter does not say how its store gets newer")

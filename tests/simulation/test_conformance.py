@@ -32,6 +32,14 @@ class Forgetful(MemoryStore):
 
 def bad(folder):
     return Forgetful()
+
+
+def no_store(folder):
+    return folder
+
+
+def raising():
+    return folder
 '''
 
 
@@ -73,6 +81,21 @@ def test_an_adapter_that_cannot_be_found_is_said(tmp_path: Path, name: str, said
     assert done.returncode == 4
     assert said in done.stderr
     assert "give MODULE:NAME of a function of a folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("bad", "two stores made for one folder do not share what they keep; keep it in `folder`, or, for a store in"),
+        ("no_store", "has no close, read, submit"),
+        ("raising", "make_store(folder) raised TypeError: raising() takes 0 positional arguments"),
+    ],
+)
+def test_what_is_no_store_that_can_be_tested_is_said_plainly(tmp_path: Path, name: str, said: str) -> None:
+    done = ran(tmp_path, "--pawl-store", f"adapter:{name}", "-x")
+    assert done.returncode == 1
+    assert said in done.stdout
+    assert "Traceback" not in done.stdout
 
 
 def test_one_line_is_enough(tmp_path: Path) -> None:
