@@ -1,25 +1,21 @@
-"""Random programs: a seed becomes a scenario, the same one on every Python.
-
-Only `random` and `randrange` of the generator are used, and nothing whose order a hash decides.
-"""
+"""Random programs: a seed becomes a scenario, the same one on every Python."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, Final, cast
 
 import attrs
 
 from pawl.runtime.simulation.beyond import SECRET, AgentBeyond, ToolBeyond
+from pawl.runtime.simulation.draw import Draw
 from pawl.runtime.simulation.faults import Fault
+from pawl.runtime.simulation.generating_faults import more_faults, written_faults
 from pawl.runtime.simulation.scenario import (
     AgentDef,
     Answer,
     Approve,
     Called,
-    Do,
-    FaultDef,
     FilterDef,
     ListenerDef,
     Probed,
@@ -50,8 +46,6 @@ from pawl.runtime.simulation.steps import (
     Verdict,
 )
 
-T = TypeVar("T")
-
 SECOND: Final = "p2"
 """The name of the other process."""
 
@@ -62,26 +56,6 @@ _EVENTS: Final = (
     *("llm_completed", "llm_failed", "context_ready"),
     *("execution_completed", "committed", "operation_settled"),
 )
-_FREE_BARRIERS: Final = ("provider_dispatch", "suspension", "approval", "tool_dispatch", "tool_outcome", "resolution")
-_BARRIERS: Final = ("admission", *_FREE_BARRIERS, "outcome")
-_AT_BARRIER: Final = (
-    *("crash_before_commit", "crash_after_commit", "lose_reply_committed", "lose_reply_rolled_back", "unavailable"),
-    *("unreadable", "refuse", "superseded", "foreign_write"),
-)
-_OWN: Final = ("create", "take_over", "take_back", "let_go", "renew", "bury", "stop_intent", "hold_on")
-_LOST: Final = (
-    *("crash_before_commit", "crash_after_commit", "lose_reply_committed", "lose_reply_rolled_back", "unavailable"),
-    "slow",
-)
-_BEYOND: Final[tuple[tuple[str, tuple[Any, ...]], ...]] = (
-    *((f"read:{barrier}", ("crash_before_commit", "unavailable", "slow")) for barrier in _BARRIERS),
-    *((name, _LOST) for name in _OWN),
-    *((f"probe:{tool}", ("crash_before_effect",)) for tool in _TOOLS),
-    ("pool", ("full",)),
-)
-"""Places of faults that no scenario file can say, and what can happen there."""
-
-_AT_BODY: Final = ("crash_before_effect", "crash_during_effect", "crash_after_effect")
 
 
 @attrs.frozen
@@ -103,38 +77,6 @@ def versioned(agent: str, version: int, compatible_with: tuple[int, ...]) -> Cha
     """The step that gives a definition another version, and says whose runs that finishes."""
     to = AgentDef(version=version, compatible_with=compatible_with)
     return Change(agent=agent, to=to, written=frozenset({"version", "compatible_with"}))
-
-
-class Draw:
-    """Chance, the same for a seed wherever it is drawn."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-
-    def chance(self, probability: float) -> bool:
-        """True that often."""
-        return self._random.random() < probability
-
-    def between(self, least: int, most: int) -> int:
-        """A whole number, both ends included."""
-        return least + self._random.randrange(most - least + 1)
-
-    def one(self, choices: Sequence[T]) -> T:
-        """One of them."""
-        return choices[self._random.randrange(len(choices))]
-
-    def maybe(self, probability: float, choices: Sequence[T]) -> T | None:
-        """One of them that often, else None."""
-        return self.one(choices) if self.chance(probability) else None
-
-    def weighed(self, choices: Sequence[tuple[int, T]]) -> T:
-        """One of them, by weight."""
-        left = self._random.randrange(sum(weight for weight, _ in choices))
-        for weight, choice in choices:
-            left -= weight
-            if left < 0:
-                return choice
-        raise AssertionError("weights are positive")
 
 
 class _Generator:
@@ -160,12 +102,15 @@ class _Generator:
             name=f"seed {seed}",
             agents=self._agents,
             model=self._model(),
-            faults=tuple(self._faults()),
+            faults=tuple(written_faults(draw, [run for run, _ in self._runs], self._tools())),
             group=draw.chance(0.1),
             steps=steps,
         )
         order = draw.between(0, 999) if draw.chance(0.5) else None
-        return Program(scenario, order, tuple(self._more()) if self._beyond else ())
+        return Program(scenario, order, tuple(more_faults(draw, _TOOLS)) if self._beyond else ())
+
+    def _tools(self) -> list[str]:
+        return [tool for made in self._agents.values() for tool in made.tools]
 
     # definitions --------------------------------------------------------------------------------------------
 
@@ -292,61 +237,6 @@ class _Generator:
         again = self._ids > 1 and draw.chance(0.02)  # a model that gives an id twice
         return Called(f"c{self._ids - again}", name, args)
 
-    # what goes wrong ----------------------------------------------------------------------------------------
-
-    def _faults(self) -> list[FaultDef]:
-        draw = self._draw
-        often = draw.one((0.0, 0.08, 0.2, 0.4))
-        bodies = draw.one((0.0, 0.05, 0.2, 0.4))
-        runs = [run for run, _ in self._runs]
-        faults = [
-            FaultDef(f"{barrier}#{number}", self._at_barrier(barrier), draw.maybe(0.1, runs))
-            for barrier in _BARRIERS
-            for number in range(1, 7)
-            if draw.chance(often)
-        ]
-        names = ["model", *dict.fromkeys(f"tool:{tool}" for made in self._agents.values() for tool in made.tools)]
-        faults += [
-            FaultDef(f"{name}#{number}", Do(cast(Any, draw.one(_AT_BODY))))
-            for name in names
-            for number in range(1, 4)
-            if draw.chance(bodies)
-        ]
-        return faults
-
-    def _more(self) -> Iterator[Fault]:
-        """What happens to the runtime's own work on the store, and to probes."""
-        draw = self._draw
-        often = draw.one((0.0, 0.02, 0.1))
-        slow = draw.one((0.0, 0.1, 0.5))
-        for barrier in _BARRIERS:
-            for number in range(1, 5):
-                if draw.chance(slow):
-                    yield Fault(f"{barrier}#{number}", "slow", times=draw.one((1, 2, 4, 40)))
-        for place, dos in _BEYOND:
-            for number in range(1, 4):
-                if draw.chance(often):
-                    do = draw.one(dos)
-                    yield Fault(f"{place}#{number}", do, times=draw.between(1, 3))
-        for barrier in _FREE_BARRIERS:
-            if draw.chance(often):
-                yield Fault(
-                    f"{barrier}#{draw.between(1, 4)}", "foreign_write_unseen" if draw.chance(0.1) else "superseded"
-                )
-
-    def _at_barrier(self, barrier: str) -> Do:
-        draw = self._draw
-        kind = cast(Any, draw.one(_AT_BARRIER))
-        if kind == "foreign_write" and (barrier == "admission" or draw.chance(0.7)):
-            kind = "lose_reply_committed"  # who breaks the rules is rare, and no client of an admission knows their run
-        if kind == "superseded" and barrier == "admission":
-            kind = "crash_after_commit"
-        if kind == "refuse":
-            refusals = ("serialization", "not_found", "too_large", "agent_busy")
-            return Do(kind, refusal=draw.one(refusals) if barrier == "admission" else "serialization")
-        times = draw.between(1, 4) if kind == "unavailable" else draw.between(0, 3) if kind == "unreadable" else 0
-        return Do(kind, times)
-
     # steps --------------------------------------------------------------------------------------------------
 
     def _steps(self) -> list[Step]:
@@ -403,8 +293,7 @@ class _Generator:
         return draw.weighed([(weight, make) for weight, make in makers if make not in told])()
 
     def _what(self) -> str:
-        tools = [tool for made in self._agents.values() for tool in made.tools]
-        return self._draw.one(("model", *tools))
+        return self._draw.one(("model", *self._tools()))
 
     def _change(self) -> list[Step]:
         """Another version of a definition, for processes that are opened later: most finish what was begun before."""
