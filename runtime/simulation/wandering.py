@@ -45,7 +45,7 @@ from pawl.runtime.simulation.truth import answer_of, asks_rightly
 _LEASES: Final = 65.0
 """Virtual seconds after which whoever was lost or put aside has no lease any more."""
 
-_ROUNDS: Final = (*[10.0] * 8, *[30.0] * 20, 600.0, 600.0)
+_ROUNDS: Final = (*[10.0] * 8, *[30.0] * 20, *[600.0] * 12)
 """Virtual seconds that pass, after every question is answered, before a run that has not ended is given up."""
 
 _ANSWERS: Final = 40
