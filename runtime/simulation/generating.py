@@ -346,6 +346,11 @@ class _Generator:
         """A guess; whether it is true, whoever plays it sees to."""
         draw = self._draw
         subject = "model" if draw.chance(0.3) else f"c{draw.between(1, 6)}"
+        if subject == "model" and draw.chance(0.5):
+            said: Any = draw.one(
+                ({"outcome": "succeeded", "result": "so I said"}, {"outcome": "failed", "error": "no"})
+            )
+            return [Resolve(run=self._run(), subject=subject, process=self._process(), **said)]
         return [Resolve(run=self._run(), subject=subject, outcome="not_performed", process=self._process())]
 
     def _redeliver(self) -> list[Step]:

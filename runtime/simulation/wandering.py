@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
+from pawl.runtime.barriers.resolve import MODEL
 from pawl.runtime.records.errors import IdConflict, PawlError, StoreCorrupt
 from pawl.runtime.records.rests import NeedsResolution, Suspended
 from pawl.runtime.records.statuses import TERMINAL
@@ -168,6 +169,8 @@ class Wanderer(Player):
             asked = [one.subject for one in getattr(self._sight(run).rest, "unresolved", ())]
             if asked:
                 subject = step.subject if step.subject in asked else asked[_number(step.subject) % len(asked)]
+                if subject == step.subject == MODEL:
+                    return attrs.evolve(step, run=run)  # of what a model said nobody knows better
                 return attrs.evolve(answer_of(self.stage, self.stage.runs[run], subject), process=step.process)
         return step
 
