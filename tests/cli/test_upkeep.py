@@ -72,6 +72,17 @@ def test_what_is_not_there_is_no_finding(shell: Shell) -> None:
     assert shell("fsck", "--db", "memory://").code == 2
 
 
+def test_a_record_that_no_command_can_read_is_found_by_fsck(shell: Shell) -> None:
+    execution, _ = shell.started()
+    with sqlite3.connect(shell.folder / "pawl.db") as connection:
+        connection.execute("""UPDATE executions SET record = replace(record, '"v":1', '"v":2')""")
+    connection.close()
+    ran = shell("ls")
+    assert ran.code == 2
+    assert ran.err == "pawl: execution: version 2 is not known here, only 1; upgrade Pawl; `pawl fsck` says where\n"
+    assert execution in shell("fsck").out
+
+
 # --- gc ---
 
 

@@ -131,7 +131,10 @@ def _tell_error(error: Exception) -> NoReturn:
 
     if debugging():
         traceback.print_exception(error)
-    err(f"pawl: {printable(' '.join(str(error).split()))}")
+    said = printable(" ".join(str(error).split()))
+    if isinstance(error, errors.CodecError):
+        said += "; `pawl fsck` says where"
+    err(f"pawl: {said}")
     questions = (
         *(Misuse, errors.InvalidArguments, errors.IdConflict, errors.UnknownSubject, errors.WrongAgent),
         *(errors.AgentNotFound, errors.ExecutionNotFound, errors.StoreError),

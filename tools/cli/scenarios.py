@@ -49,7 +49,7 @@ def run(
     seed: Seed = None,
     json: Json = False,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Print every transition, barrier answer and dropped event.")
+        bool, typer.Option("--trace", help="Print every step, fault, transition, barrier answer and dropped event.")
     ] = False,
 ) -> None:
     """Play every scenario of the files: one line each, `ok` or the first difference. Exit code 1 unless all hold.
