@@ -85,6 +85,7 @@ class Explored:
 
     def check(self) -> Self:
         """Itself. Raises AssertionError with the first failure, as a scenario file that shows it."""
+        __tracebackhide__ = True
         if self.refused is not None:
             where = f"{self.at}: " if self.at is not None else ""
             raise AssertionError(f"{where}{self.scenario.name}: {self.refused}")

@@ -44,6 +44,7 @@ class Played:
 
     def check(self) -> Self:
         """Itself. Raises AssertionError with the first difference where something did not hold."""
+        __tracebackhide__ = True
         if self.failure is not None:
             where = f"{self.at}: " if self.at is not None else ""
             raise AssertionError(f"{where}{self.scenario.name}: {self.failure}")

@@ -36,6 +36,7 @@ def scenarios_of(source: Source) -> Sequence[Scenario]:
         raise InvalidArguments(f"scenario files need {error.name}; run: pip install 'pawl-fsm[tools]'") from error
     loaded = reader.load_scenarios(source) if isinstance(source, Path) else reader.load_scenario_text(source)
     if loaded.findings:
+        __tracebackhide__ = True
         raise InvalidArguments("\n".join(str(found) for found in loaded.findings))
     scenarios: Sequence[Scenario] = loaded.scenarios
     return scenarios
@@ -48,6 +49,7 @@ def run_scenario(source: Source, *, store: MakeStore = in_memory, seed: int | No
     memory. `seed` draws the order of what may happen in any order. Raises AssertionError with the place and the first
     difference, expected against actual; InvalidArguments for what is no scenario.
     """
+    __tracebackhide__ = True  # for pytest: what is wrong is wrong with the scenario
     return [play(scenario, store=store(), seed=seed).check() for scenario in scenarios_of(source)]
 
 
@@ -63,4 +65,5 @@ def explore_scenario(
 
     Raises AssertionError with the first that is not, as a scenario file; InvalidArguments for what is no scenario.
     """
+    __tracebackhide__ = True
     return [explore(scenario, store=store, pairs=pairs, sample=sample).check() for scenario in scenarios_of(source)]
