@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pawl import Agent, InvalidArguments, ModelError, Retries, UsageLimits, scripted
 from pawl.runtime.agent.retries import asked_to_wait
-from pawl.runtime.agent.settings import check_timeout
+from pawl.runtime.agent.settings import check_run_timeout
 
 chances = st.floats(0, 1, exclude_max=True)
 
@@ -106,11 +106,11 @@ def test_retries_and_limits_are_objects_of_their_own(option: str, value: Any) ->
 @pytest.mark.parametrize("value", [0, -1, math.nan, "1", True, -math.inf])
 def test_a_timeout_of_a_start_is_seconds_or_infinity(value: Any) -> None:
     with pytest.raises(InvalidArguments, match="timeout="):
-        check_timeout(value)
+        check_run_timeout(value)
 
 
 def test_a_timeout_of_a_start_may_be_infinite_and_is_left_to_the_agent_by_default() -> None:
-    assert (check_timeout(None), check_timeout(math.inf), check_timeout(3)) == (None, math.inf, 3.0)
+    assert (check_run_timeout(None), check_run_timeout(math.inf), check_run_timeout(3)) == (None, math.inf, 3.0)
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, True, "1"])
