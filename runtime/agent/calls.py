@@ -19,36 +19,30 @@ from pawl.runtime.agent.payloads import (
 from pawl.runtime.agent.preparing import Preparing
 from pawl.runtime.agent.redaction import shown_calls
 from pawl.runtime.barriers.answers import BarrierAnswer
-from pawl.runtime.barriers.clocks import paused, resumed
 from pawl.runtime.barriers.commit import Commit, Written
 from pawl.runtime.barriers.facts import answer_entries, call_entry, counted
+from pawl.runtime.barriers.standing import moved
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import JournalEntry, JournalKind
 from pawl.runtime.records.messages import Message, ModelAnswer
-from pawl.runtime.records.statuses import moved
+from pawl.runtime.records.statuses import TERMINAL, Move
 from pawl.runtime.records.tools import ErrorInfo, ToolRow, ToolStatus
 
 
 class Committing(Facts):
     """How a barrier on the execution is made from the draft, and applied when it has committed."""
 
-    def drafted(self, barrier: str, event: str, phase: str, **draft: object) -> tuple[Self, Commit]:
-        """The next revision of the draft as a command; `event` is the status's move in the execution machine."""
+    def drafted(self, move: Move, **draft: object) -> tuple[Self, Commit]:
+        """The next revision of the draft as a command; `move` is the barrier in the execution machine."""
         context, token = self.fresh("commit")
-        clock = paused(self.draft, self.now) if event == "suspend" else resumed(self.draft, self.now)
-        record = replace(
-            self.draft,
-            **clock,
-            status=moved(self.record.status, event),
-            phase=phase,
-            revision=self.record.revision + 1,
-            token=token,
-            updated_at=self.now,
-            **draft,
+        revision = self.record.revision + 1
+        record = moved(
+            replace(self.draft, revision=revision, token=token, updated_at=self.now, **draft), move, self.now
         )
+        barrier = "outcome" if record.status in TERMINAL else str(move)
         before = (self.record.revision, self.record.token)
         return context, Commit(barrier, self.authority, record, before, self.position, self.journal, held=self.held)
 
@@ -110,9 +104,7 @@ class Calls(Preparing, Committing):
         named, llm_call_id = self.fresh("llm")
         manifest = self.assembly.manifest(self.position + len(self.journal))
         context, command = named.drafted(
-            "provider_dispatch",
-            "proceed",
-            "calling_llm",
+            Move.PROVIDER_DISPATCH,
             llm_call_id=llm_call_id,
             run_model=False,
             model_calls=self.draft.model_calls + 1,
@@ -240,5 +232,5 @@ class Calls(Preparing, Committing):
         return self.draft.iterations >= self.agent.max_iterations
 
 
-def _model_name(agent: Agent) -> str:
+def _model_name(agent: Agent[Any]) -> str:
     return agent.model.partition(":")[2] if isinstance(agent.model, str) else agent.model.name

@@ -20,9 +20,8 @@ from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.rests import Blocked, Cancelled, Completed, Failed, Outcome, Rejected
+from pawl.runtime.records.statuses import Move
 from pawl.runtime.records.tools import ErrorInfo, ToolRow, ToolStatus
-
-_MOVES = {"completed": "complete", "rejected": "reject", "failed": "fail", "cancelled": "cancel", "blocked": "block"}
 
 
 class Outcomes(ToolBatch):
@@ -89,9 +88,7 @@ class Outcomes(ToolBatch):
             journal.append(self.entry(JournalKind.FINAL_OUTPUT, ending.output))
         journal.append(self._final())
         context, command = self.drafted(
-            "outcome",
-            _MOVES[ending.status],
-            ending.status,
+            Move(ending.status),
             result=result.digest if result is not None else None,
             error=ending.error,
             llm_call_id=None,

@@ -25,7 +25,7 @@ from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import JournalKind
 from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.rests import NeedsResolution, Unresolved, unresolved_tool
-from pawl.runtime.records.statuses import TERMINAL
+from pawl.runtime.records.statuses import TERMINAL, Move
 from pawl.runtime.records.tools import ErrorInfo
 
 NOTHING_ON_RECORD = -1
@@ -247,13 +247,13 @@ class Recovery(Outcomes, Approvals, Calls):
                 context = replace(recorded, draft=replace(recorded.draft, batch_call_id=None))
             elif said.outcome == "failed":
                 context = replace(self, journal=(*self.journal, self._recorded(str(self.record.llm_call_id), "failed")))
-            context, command = context.drafted("resolution", "proceed", "recovering", **fields)
+            context, command = context.drafted(Move.RESOLUTION, **fields)
             return context.opened(replace(command, journal=(*context.journal, entry)), resolution=None), NOTHING
         assert self.batch is not None
         child = self.batch.of_call(said.subject)
         assert child is not None
         resolved = resolve_tool(child.row, said.outcome, said.result, said.error)
-        context, command = self.drafted("resolution", "proceed", "recovering")
+        context, command = self.drafted(Move.RESOLUTION)
         command = replace(
             command,
             journal=(*self.journal, entry),

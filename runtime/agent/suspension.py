@@ -24,6 +24,7 @@ from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.ids import request_id
 from pawl.runtime.records.journal import JournalKind
 from pawl.runtime.records.rests import Suspended
+from pawl.runtime.records.statuses import Move
 from pawl.runtime.records.tools import ErrorInfo
 
 
@@ -53,9 +54,7 @@ class Approvals(ToolBatch):
             JournalKind.APPROVAL_REQUIRED, request_id=request.id, calls=[item.tool_call_id for item in items]
         )
         context, command = self.drafted(
-            "suspension",
-            "suspend",
-            "approval",
+            Move.SUSPENSION,
             **self._batch_on_record(),
             request=request,
             decisions=(),
@@ -139,12 +138,7 @@ class Approvals(ToolBatch):
         decisions, edited = recorded(self.deciding.decisions, self._rows(), fit_of(self.agent))
         decided = replace(self.draft, decisions=(*self.draft.decisions, *decisions))
         done = fully_decided(decided)
-        context, command = self.drafted(
-            "approval",
-            "proceed" if done else "suspend",
-            "resuming" if done else "approval",
-            decisions=decided.decisions,
-        )
+        context, command = self.drafted(Move.APPROVAL, decisions=decided.decisions)
         command = replace(
             command,
             journal=(*self.journal, approval_entry(self.record, decisions, self.now)),

@@ -18,6 +18,7 @@ from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.ids import idempotency_key, tool_invocation_id
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.messages import Message, ToolCall
+from pawl.runtime.records.statuses import Move
 from pawl.runtime.records.tools import ErrorInfo, ToolRow, ToolStatus
 
 
@@ -114,9 +115,7 @@ class ToolBatch(Committing):
         assert self.batch is not None
         started = {child.row.tool_invocation_id: self._started(child.row) for child in self._to_run()}
         rows = tuple(started.get(row.tool_invocation_id, row) for row in self._rows())
-        context, command = self.drafted(
-            "tool_dispatch", "proceed", "dispatching_tools", **self._batch_on_record(), request=None, decisions=()
-        )
+        context, command = self.drafted(Move.TOOL_DISPATCH, **self._batch_on_record(), request=None, decisions=())
         command = replace(command, tools=rows, contents=self._texts())
         return context.opened(command), NOTHING
 

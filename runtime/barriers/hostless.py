@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pawl.runtime.barriers.claim import IsDead, existing
-from pawl.runtime.barriers.clocks import check_not_expired, resumed
+from pawl.runtime.barriers.clocks import check_not_expired
 from pawl.runtime.barriers.commit import Commit
 from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, to_commit
 from pawl.runtime.barriers.edits import Fit, asked_about, recorded, unchecked, with_real_values
 from pawl.runtime.barriers.facts import answer_entries, call_entry, counted
 from pawl.runtime.barriers.resolve import MODEL, Performed, resolve_model, resolve_tool, subjects
+from pawl.runtime.barriers.standing import moved
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.approvals import Decision, Receipt
 from pawl.runtime.records.errors import NotSuspended, UnknownSubject
@@ -20,7 +21,7 @@ from pawl.runtime.records.frozen import replace
 from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.redaction import REDACTED
-from pawl.runtime.records.statuses import TERMINAL, moved
+from pawl.runtime.records.statuses import TERMINAL, Move
 from pawl.runtime.records.tools import ErrorInfo, ToolRow
 from pawl.runtime.store.ownership import claim
 from pawl.runtime.store.port import Operation, Transaction
@@ -78,12 +79,7 @@ def decide(
         command = _command(
             tx,
             record,
-            replace(
-                decided,
-                status=moved(record.status, "proceed" if done else "suspend"),
-                phase="resuming" if done else "approval",
-                **(resumed(record, now) if done else {}),
-            ),
+            moved(decided, Move.APPROVAL, now),
             (approval_entry(record, fresh, now),),
             owner=owner,
             token=token,
@@ -124,8 +120,9 @@ def resolve(
         meta = {"subject": subject, "outcome": outcome}
         journal = [JournalEntry(JournalKind.RECOVERY_RESOLVED, execution_id, now, None, meta)]
         asked_still = [name for name in subjects(record, rows) if name != subject]
-        clock = {} if asked_still else resumed(record, now)
-        after = replace(record, status=moved(record.status, "proceed"), phase="recovering", **clock)
+        after = moved(record, Move.RESOLUTION, now)
+        if asked_still:  # it rests on, and its time stands still
+            after = replace(after, deadline=record.deadline, time_left=record.time_left)
         if subject == MODEL:
             if outcome == "succeeded":
                 said = answer or ModelAnswer()

@@ -8,33 +8,51 @@ the hash that wrote it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 from pawl.generated.agent_invocation import MACHINE, State
 from pawl.runtime.fsm.evolution import migration, onward
 from pawl.runtime.records.errors import SpecMismatch
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.frozen import replace
+from pawl.runtime.records.statuses import Phase
 
-STANDS: Final[dict[str, str]] = {
-    "preparing": "admitting",
-    "calling_llm": "calling_llm",
-    "approval": "suspended",
-    "resuming": "deciding",
-    "dispatching_tools": "dispatching_tools",
-    "recovering": "resolving",
-}
-"""The phase on record, and the state in which the barrier that wrote it left the run. A version whose spec calls such a
-state otherwise writes another phase, and adds it here; these stay, for what was written before."""
 
-_UNRESOLVED: Final = "awaiting_resolution"
+def left_in(phase: Phase) -> State | None:
+    """The state in which the barrier that wrote this phase left the run; None for one that has ended.
+
+    A version whose spec calls such a state otherwise writes another phase; the old one stays in `execution.yaml`,
+    though no row leads there any more, and here, for what was written before.
+    """
+    match phase:
+        case Phase.PREPARING:
+            return State.ADMITTING
+        case Phase.CALLING_LLM:
+            return State.CALLING_LLM
+        case Phase.APPROVAL:
+            return State.SUSPENDED
+        case Phase.RESUMING:
+            return State.DECIDING
+        case Phase.DISPATCHING_TOOLS:
+            return State.DISPATCHING_TOOLS
+        case Phase.RECOVERING:
+            return State.RESOLVING
+        case Phase.COMPLETED | Phase.REJECTED | Phase.FAILED | Phase.CANCELLED | Phase.BLOCKED:
+            return None
+        case _:
+            assert_never(phase)
+
+
+STANDS: Final = {str(phase): str(left_in(phase)) for phase in Phase if left_in(phase) is not None}
+"""The phases that an open run can have on record, and the state that each means."""
+
 WAITS: Final[dict[Awaiting, State]] = {"approval": State.SUSPENDED, "resolution": State.AWAITING_RESOLUTION}
 """The state of this machine in which a run rests that waits for that."""
 
 
 def stands(record: ExecutionRecord, awaiting: Awaiting | None = None) -> str | None:
     """The state that an open run stands in, of the spec that wrote it; None for a phase that is not known here."""
-    return _UNRESOLVED if awaiting == "resolution" else STANDS.get(record.phase)
+    return State.AWAITING_RESOLUTION if awaiting == "resolution" else STANDS.get(record.phase)
 
 
 def goes_on(record: ExecutionRecord, awaiting: Awaiting | None = None) -> State | None:

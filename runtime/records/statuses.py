@@ -1,21 +1,36 @@
-"""The status of a record moves by the rows of the `execution` machine and by nothing else."""
+"""The phases of a record are the states of the `execution` machine; each is of one status."""
 
 from __future__ import annotations
 
-from functools import cache
+from typing import Final, assert_never
 
-from pawl.generated.execution import MACHINE, State
-from pawl.runtime.fsm.step import advance
+from pawl.generated import execution
 from pawl.runtime.fsm.table import Kind
 
-TERMINAL = frozenset(str(info.name) for info in MACHINE.states if info.kind is Kind.FINAL)
-"""The statuses that never change."""
+Phase = execution.State
+"""Where the last barrier left a run."""
 
-STATUSES = frozenset(str(info.name) for info in MACHINE.states)
+Move = execution.Event
+"""A barrier, as what it makes of the phase; an outcome is named after what it says."""
+
+TERMINAL: Final = frozenset(str(info.name) for info in execution.MACHINE.states if info.kind is Kind.FINAL)
+"""The statuses that never change; each is its own phase."""
+
+
+def status_of(phase: Phase) -> str:
+    """What a record in that phase calls itself."""
+    match phase:
+        case Phase.PREPARING:
+            return "preparing"
+        case Phase.CALLING_LLM | Phase.RESUMING | Phase.DISPATCHING_TOOLS | Phase.RECOVERING:
+            return "active"
+        case Phase.APPROVAL:
+            return "suspended"
+        case Phase.COMPLETED | Phase.REJECTED | Phase.FAILED | Phase.CANCELLED | Phase.BLOCKED:
+            return str(phase)
+        case _:
+            assert_never(phase)
+
+
+STATUSES: Final = frozenset(status_of(phase) for phase in Phase)
 """All that there are."""
-
-
-@cache
-def moved(status: str, event: str) -> str:
-    """The status after `event`. Raises UnhandledEvent when the table has no such move."""
-    return str(advance(MACHINE, State(status), None, event).state)

@@ -13,6 +13,7 @@ import attrs
 from pawl.runtime.barriers.resolve import MODEL
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind, JournalRecord
+from pawl.runtime.records.statuses import Phase
 from pawl.runtime.records.tools import ToolRow
 
 _ANSWER = (JournalKind.LLM_CALL_RECORDED, JournalKind.ASSISTANT_MESSAGE)
@@ -79,7 +80,7 @@ class _Walk:
         """What is left was written by the barrier that the record stands at."""
         self._let_go(self._left)
         if self.facts:
-            self._wrote("provider_dispatch" if phase == "calling_llm" else "tool_dispatch")
+            self._wrote("provider_dispatch" if phase == Phase.CALLING_LLM else "tool_dispatch")
 
     def _wrote(self, barrier: str, *last: JournalRecord) -> None:
         self.steps.append((barrier, [*self.facts, *last]))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import time
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
+from pawl.generated.execution import MACHINE
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.execution.load import journal
 from pawl.runtime.execution.output import awaiting_of, ended, rest_of
@@ -17,18 +18,16 @@ from pawl.runtime.records.evolution import refusal
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopIntent
 from pawl.runtime.records.journal import JournalRecord
 from pawl.runtime.records.rests import Rest
+from pawl.runtime.records.statuses import TERMINAL, Move, Phase
 from pawl.runtime.records.tools import StoredTool
 from pawl.runtime.store.port import Operation, Transaction
 from pawl.runtime.store.process import is_dead
 
-_BARRIERS = {
-    "preparing": "admission",
-    "calling_llm": "provider_dispatch",
-    "resuming": "approval",
-    "dispatching_tools": "tool_dispatch",
-    "recovering": "resolution",
-    "parked": "park",
+_WROTE: Final[dict[str | None, str]] = {
+    Phase.PREPARING: "admission",
+    **{row.target: str(row.event) for row in MACHINE.rows if row.target not in TERMINAL},
 }
+"""The barrier that leaves a run in a phase. Where two do, a record says which of them it was."""
 
 
 class Holder(StrEnum):
@@ -50,7 +49,7 @@ class Snapshot:
     root: AgentRoot
     lease: Owner | None
     holder: Holder
-    rest: Rest | None
+    rest: Rest[Any] | None
     input: str
     context: dict[str, Any] | None
     intent: StopIntent | None
@@ -78,9 +77,9 @@ class Snapshot:
         """The last barrier on the execution that has committed; tool outcomes are in their own rows."""
         if self.ended:
             return "outcome"
-        if self.record.phase == "approval":
-            return "approval" if self.record.decisions else "suspension"
-        return _BARRIERS.get(self.record.phase, self.record.phase)
+        if self.record.phase == Phase.APPROVAL:
+            return Move.APPROVAL if self.record.decisions else Move.SUSPENSION
+        return _WROTE.get(self.record.phase, self.record.phase)
 
 
 def snapshot(execution_id: str) -> Operation[Snapshot]:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pawl.generated.agent_invocation import MACHINE, State
 from pawl.runtime.records.journal import JournalKind
 from pawl.tools.cli.history import Step
 from pawl.tools.compiler.model import MachineModel
@@ -17,24 +18,16 @@ from pawl.tools.compiler.outline import outer
 
 Hop = tuple[str, str]
 
-STATES: Final = {
-    "admission": "admitting",
-    "provider_dispatch": "calling_llm",
-    "suspension": "suspending",
-    "approval": "deciding",
-    "tool_dispatch": "dispatching_tools",
-    "resolution": "resolving",
-    "outcome": "settling",
-}
+STATES: Final = {info.barrier: info.name for info in MACHINE.states if info.barrier is not None}
 """The state of the machine that is a barrier."""
 
-_FAILED_IN: Final = {"ToolError": "evaluating_tools", "IterationsExhausted": "recording_tool_results"}
+_FAILED_IN: Final = {"ToolError": State.EVALUATING_TOOLS, "IterationsExhausted": State.RECORDING_TOOL_RESULTS}
 """Where a run stops that failed with that."""
 
-_ANEW = "recovering"
+_ANEW: Final = State.RECOVERING
 """Where a process begins with a run that another one left."""
 
-_NOT_BY_CHANCE: Final = {*STATES.values(), _ANEW, "recovery_required", "quiescing"}
+_NOT_BY_CHANCE: Final = {*STATES.values(), _ANEW, State.RECOVERY_REQUIRED, State.QUIESCING}
 """States that no way leads through unless a record tells of them."""
 
 
@@ -63,19 +56,19 @@ def _between(before: str, step: Step) -> Iterator[str]:
     match step.barrier:
         case "provider_dispatch":
             if "failed" in calls:
-                yield "retrying_llm"
+                yield State.RETRYING_LLM
             if JournalKind.TOOL_RESULT in kinds:
-                yield "evaluating_tools" if before == "resolution" else "waiting_for_tools"
-                yield "recording_tool_results"
+                yield State.EVALUATING_TOOLS if before == "resolution" else State.WAITING_FOR_TOOLS
+                yield State.RECORDING_TOOL_RESULTS
         case "suspension":
-            yield "waiting_for_tools"
+            yield State.WAITING_FOR_TOOLS
         case "tool_dispatch":
             if before != "tool_dispatch":
-                yield "evaluating_tools" if before == "resolution" else "waiting_for_tools"
+                yield State.EVALUATING_TOOLS if before == "resolution" else State.WAITING_FOR_TOOLS
         case "resolution":
             if before != "resolution":
                 yield _ANEW
-            yield "awaiting_resolution"
+            yield State.AWAITING_RESOLUTION
         case "outcome":
             yield from _ending(before, step)
 
@@ -84,15 +77,15 @@ def _ending(before: str, step: Step) -> Iterator[str]:
     last = step.entries[-1]
     match last.kind:
         case JournalKind.EXECUTION_COMPLETED:
-            yield "output_filtering"
+            yield State.OUTPUT_FILTERING
         case JournalKind.EXECUTION_REJECTED:
-            yield from ("waiting_for_tools", "evaluating_tools")
+            yield from (State.WAITING_FOR_TOOLS, State.EVALUATING_TOOLS)
         case JournalKind.EXECUTION_CANCELLED if before == "suspension":
             yield _ANEW
         case JournalKind.EXECUTION_FAILED:
             stop = _FAILED_IN.get(last.meta.get("error", {}).get("type", ""))
-            yield from ("waiting_for_tools", stop) if stop is not None else ()
-    yield "quiescing"
+            yield from (State.WAITING_FOR_TOOLS, stop) if stop is not None else ()
+    yield State.QUIESCING
 
 
 def _rows(model: MachineModel) -> dict[str, list[str]]:
