@@ -3,17 +3,9 @@
 else may.
 
 vacant             plain  (initial) admit -> admitting · adopt, resume -> resuming
-admitting          plain  admitted -> executing · stop -> cancelling · terminate -> terminalizing
-                          rest -> suspended · release -> vacant · close -> recovery_required
-executing          plain  admitted stay · stop -> cancelling · terminate -> terminalizing · rest -> suspended
-                          release -> vacant · close -> recovery_required
-suspended          plain  adopt, resume -> resuming · release -> vacant
-resuming           plain  admitted -> executing · stop -> cancelling · terminate -> terminalizing
-                          rest -> suspended · release -> vacant · close -> recovery_required
-cancelling         plain  admitted, stop stay · terminate -> terminalizing · rest -> suspended
-                          release -> vacant · close -> recovery_required
-terminalizing      plain  admitted, stop stay · terminate -> terminalizing · rest -> suspended
-                          release -> vacant · close -> recovery_required
+admitting          plain  admitted -> executing · rest, release -> vacant · close -> recovery_required
+resuming           plain  admitted -> executing · rest, release -> vacant · close -> recovery_required
+executing          plain  admitted stay · rest, release -> vacant · close -> recovery_required
 recovery_required  plain  adopt, resume -> resuming · release -> vacant · close stay
 """
 
@@ -25,7 +17,7 @@ from typing import Final, Protocol
 from pawl.runtime.fsm.table import EventInfo, Kind, Machine, Row, StateInfo, Unhandled
 
 SPEC_VERSION: Final = 1
-SPEC_HASH: Final = "545957e3d5a0b78cd175ee78ca7b49c02ccf2b8bd0c358e4089e26025f630ac2"
+SPEC_HASH: Final = "baec24cb1ea2b1e04eaaee583a09af532a324925c376be6d3cedd00d507c11e9"
 
 
 class State(StrEnum):
@@ -34,15 +26,9 @@ class State(StrEnum):
     VACANT = "vacant"
     ADMITTING = "admitting"
     """The admission barrier is under way."""
-    EXECUTING = "executing"
-    SUSPENDED = "suspended"
-    """At rest for a person; kept on disk only, with no owner."""
     RESUMING = "resuming"
-    """A decision or an answer was brought to an execution at rest."""
-    CANCELLING = "cancelling"
-    """A stop was asked; physical work is ending."""
-    TERMINALIZING = "terminalizing"
-    """The outcome is being recorded."""
+    """An execution is claimed: one without an owner, or one at rest that got an answer."""
+    EXECUTING = "executing"
     RECOVERY_REQUIRED = "recovery_required"
     """Fail closed. What was written is not known."""
 
@@ -57,10 +43,8 @@ class Event(StrEnum):
     RESUME = "resume"
     """A decision or an answer for an execution at rest."""
     ADMITTED = "admitted"
-    STOP = "stop"
-    TERMINATE = "terminate"
     REST = "rest"
-    """The execution waits for a person; its owner lets go."""
+    """The execution waits for a person: it is kept on disk only, and its owner lets go."""
     RELEASE = "release"
     """The end, or known unwritten."""
     CLOSE = "close"
@@ -88,64 +72,38 @@ MACHINE: Final[Machine[State, Event]] = Machine(
     states=(
         StateInfo(State.VACANT,            Kind.PLAIN),
         StateInfo(State.ADMITTING,         Kind.PLAIN),
-        StateInfo(State.EXECUTING,         Kind.PLAIN),
-        StateInfo(State.SUSPENDED,         Kind.PLAIN),
         StateInfo(State.RESUMING,          Kind.PLAIN),
-        StateInfo(State.CANCELLING,        Kind.PLAIN),
-        StateInfo(State.TERMINALIZING,     Kind.PLAIN),
+        StateInfo(State.EXECUTING,         Kind.PLAIN),
         StateInfo(State.RECOVERY_REQUIRED, Kind.PLAIN),
     ),
     events=(
-        EventInfo(Event.ADMIT,     unhandled=Unhandled.REFUSE),
-        EventInfo(Event.ADOPT,     unhandled=Unhandled.REFUSE),
-        EventInfo(Event.RESUME,    unhandled=Unhandled.REFUSE),
-        EventInfo(Event.ADMITTED,  unhandled=Unhandled.REFUSE),
-        EventInfo(Event.STOP,      unhandled=Unhandled.IGNORE),
-        EventInfo(Event.TERMINATE, unhandled=Unhandled.REFUSE),
-        EventInfo(Event.REST,      unhandled=Unhandled.REFUSE),
-        EventInfo(Event.RELEASE,   unhandled=Unhandled.REFUSE),
-        EventInfo(Event.CLOSE,     unhandled=Unhandled.REFUSE),
+        EventInfo(Event.ADMIT,    unhandled=Unhandled.REFUSE),
+        EventInfo(Event.ADOPT,    unhandled=Unhandled.REFUSE),
+        EventInfo(Event.RESUME,   unhandled=Unhandled.REFUSE),
+        EventInfo(Event.ADMITTED, unhandled=Unhandled.REFUSE),
+        EventInfo(Event.REST,     unhandled=Unhandled.REFUSE),
+        EventInfo(Event.RELEASE,  unhandled=Unhandled.REFUSE),
+        EventInfo(Event.CLOSE,    unhandled=Unhandled.REFUSE),
     ),
     rows=(
-        Row(State.VACANT,            Event.ADMIT,     State.ADMITTING,         line=31),
-        Row(State.VACANT,            Event.ADOPT,     State.RESUMING,          line=32),
-        Row(State.VACANT,            Event.RESUME,    State.RESUMING,          line=32),
-        Row(State.ADMITTING,         Event.ADMITTED,  State.EXECUTING,         line=35),
-        Row(State.ADMITTING,         Event.STOP,      State.CANCELLING,        line=37),
-        Row(State.ADMITTING,         Event.TERMINATE, State.TERMINALIZING,     line=39),
-        Row(State.ADMITTING,         Event.REST,      State.SUSPENDED,         line=40),
-        Row(State.ADMITTING,         Event.RELEASE,   State.VACANT,            line=41),
-        Row(State.ADMITTING,         Event.CLOSE,     State.RECOVERY_REQUIRED, line=42),
-        Row(State.EXECUTING,         Event.ADMITTED,  None,                    line=36),
-        Row(State.EXECUTING,         Event.STOP,      State.CANCELLING,        line=37),
-        Row(State.EXECUTING,         Event.TERMINATE, State.TERMINALIZING,     line=39),
-        Row(State.EXECUTING,         Event.REST,      State.SUSPENDED,         line=40),
-        Row(State.EXECUTING,         Event.RELEASE,   State.VACANT,            line=41),
-        Row(State.EXECUTING,         Event.CLOSE,     State.RECOVERY_REQUIRED, line=42),
-        Row(State.SUSPENDED,         Event.ADOPT,     State.RESUMING,          line=33),
-        Row(State.SUSPENDED,         Event.RESUME,    State.RESUMING,          line=33),
-        Row(State.SUSPENDED,         Event.RELEASE,   State.VACANT,            line=41),
-        Row(State.RESUMING,          Event.ADMITTED,  State.EXECUTING,         line=35),
-        Row(State.RESUMING,          Event.STOP,      State.CANCELLING,        line=37),
-        Row(State.RESUMING,          Event.TERMINATE, State.TERMINALIZING,     line=39),
-        Row(State.RESUMING,          Event.REST,      State.SUSPENDED,         line=40),
-        Row(State.RESUMING,          Event.RELEASE,   State.VACANT,            line=41),
-        Row(State.RESUMING,          Event.CLOSE,     State.RECOVERY_REQUIRED, line=42),
-        Row(State.CANCELLING,        Event.ADMITTED,  None,                    line=36),
-        Row(State.CANCELLING,        Event.STOP,      None,                    line=38),
-        Row(State.CANCELLING,        Event.TERMINATE, State.TERMINALIZING,     line=39),
-        Row(State.CANCELLING,        Event.REST,      State.SUSPENDED,         line=40),
-        Row(State.CANCELLING,        Event.RELEASE,   State.VACANT,            line=41),
-        Row(State.CANCELLING,        Event.CLOSE,     State.RECOVERY_REQUIRED, line=42),
-        Row(State.TERMINALIZING,     Event.ADMITTED,  None,                    line=36),
-        Row(State.TERMINALIZING,     Event.STOP,      None,                    line=38),
-        Row(State.TERMINALIZING,     Event.TERMINATE, State.TERMINALIZING,     line=39),
-        Row(State.TERMINALIZING,     Event.REST,      State.SUSPENDED,         line=40),
-        Row(State.TERMINALIZING,     Event.RELEASE,   State.VACANT,            line=41),
-        Row(State.TERMINALIZING,     Event.CLOSE,     State.RECOVERY_REQUIRED, line=42),
-        Row(State.RECOVERY_REQUIRED, Event.ADOPT,     State.RESUMING,          line=34),
-        Row(State.RECOVERY_REQUIRED, Event.RESUME,    State.RESUMING,          line=34),
-        Row(State.RECOVERY_REQUIRED, Event.RELEASE,   State.VACANT,            line=41),
-        Row(State.RECOVERY_REQUIRED, Event.CLOSE,     None,                    line=43),
+        Row(State.VACANT,            Event.ADMIT,    State.ADMITTING,         line=26),
+        Row(State.VACANT,            Event.ADOPT,    State.RESUMING,          line=27),
+        Row(State.VACANT,            Event.RESUME,   State.RESUMING,          line=27),
+        Row(State.ADMITTING,         Event.ADMITTED, State.EXECUTING,         line=28),
+        Row(State.ADMITTING,         Event.REST,     State.VACANT,            line=30),
+        Row(State.ADMITTING,         Event.RELEASE,  State.VACANT,            line=31),
+        Row(State.ADMITTING,         Event.CLOSE,    State.RECOVERY_REQUIRED, line=32),
+        Row(State.RESUMING,          Event.ADMITTED, State.EXECUTING,         line=28),
+        Row(State.RESUMING,          Event.REST,     State.VACANT,            line=30),
+        Row(State.RESUMING,          Event.RELEASE,  State.VACANT,            line=31),
+        Row(State.RESUMING,          Event.CLOSE,    State.RECOVERY_REQUIRED, line=32),
+        Row(State.EXECUTING,         Event.ADMITTED, None,                    line=29),
+        Row(State.EXECUTING,         Event.REST,     State.VACANT,            line=30),
+        Row(State.EXECUTING,         Event.RELEASE,  State.VACANT,            line=31),
+        Row(State.EXECUTING,         Event.CLOSE,    State.RECOVERY_REQUIRED, line=32),
+        Row(State.RECOVERY_REQUIRED, Event.ADOPT,    State.RESUMING,          line=27),
+        Row(State.RECOVERY_REQUIRED, Event.RESUME,   State.RESUMING,          line=27),
+        Row(State.RECOVERY_REQUIRED, Event.RELEASE,  State.VACANT,            line=31),
+        Row(State.RECOVERY_REQUIRED, Event.CLOSE,    None,                    line=33),
     ),
 )

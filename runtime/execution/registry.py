@@ -54,12 +54,12 @@ class Registry:
         self._slots[agent_id] = Slot(advance(MACHINE, state, None, event).state, execution_id)
 
     def move(self, agent_id: str, event: Event) -> None:
-        """Move the slot; one that became vacant, or is at rest, is held here no longer."""
+        """Move the slot; one that became vacant is kept no longer."""
         slot = self._slots.get(agent_id)
         if slot is None:
             return
         state = advance(MACHINE, slot.state, None, event).state
-        if state in (State.VACANT, State.SUSPENDED):
+        if state is State.VACANT:
             del self._slots[agent_id]
         else:
             self._slots[agent_id] = attrs.evolve(slot, state=state)
