@@ -92,7 +92,7 @@ class Life:
             await self._host.store.commit(renew(row))
             self._lease.written(row)
             self._lease.keep()
-            await self._watch.look(resting=True)
+            await self._watch.begin()
         except GeneratorExit:
             raise  # its loop is gone, and with it everything that closing would wait for
         except BaseException:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -25,15 +25,17 @@ from pawl.runtime.records.errors import (
     OutcomeUnknown,
     PawlError,
     SpecMismatch,
-    StoreCorrupt,
     Superseded,
 )
+from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.evolution import refusal
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.store.ownership import bury
 from pawl.runtime.store.port import Operation, Transaction
 
 _log = logging.getLogger("pawl.adoption")
+
+_OF_RESTS: Final = (EventKind.APPROVAL_REQUIRED, EventKind.RECOVERY_RESOLUTION_REQUIRED)
 
 
 class Watch:
@@ -66,8 +68,8 @@ class Watch:
         if self._timer is not None:
             self._timer.cancel()
 
-    async def look(self, *, resting: bool = False) -> None:
-        """Adopt what is open and owned by nobody; with `resting`, also what waits for answers, to announce it again."""
+    async def look(self) -> None:
+        """Adopt what is open and owned by nobody."""
         host = self._host
         live = tuple(live.execution_id for live in host.keeper.executing)
         if live:
@@ -78,22 +80,37 @@ class Watch:
         if await host.store.read(_any_dead(host.is_dead)):
             # The adapter knows leases by their end; a process of this machine that is gone need not be waited for.
             await host.store.commit(bury(host.is_dead))
-        if resting and host.keeper.listeners.any:
-            # Before the others: what comes to rest by being adopted has been announced.
-            now = host.environment.now()
-            try:
-                await self._adopt_all(lambda after: _resting(now, after))
-            except StoreCorrupt as error:
-                _log.warning("not all that waits could be announced (%s)", type(error).__name__)
-                raised("announcing what waits", error)
         await self._adopt_all(lambda after: _adoptable(host.owner, host.environment.now(), after))
 
-    async def _adopt_all(self, page: Callable[[str], Operation[_Page]]) -> None:
-        """Page by page, each page at once: their claims commit together."""
+    async def begin(self) -> None:
+        """The first look. Behind it, what waits is announced again, where anybody listens: nobody waits for that, since
+        there may be very much of it.
+        """
+        host, told = self._host, set[str]()
+        if not (host.definitions and host.keeper.listeners.any):
+            return await self.look()
+
+        def hear(event: Event) -> None:
+            if event.kind in _OF_RESTS:
+                told.add(event.execution_id)
+
+        def announced(_: None, error: BaseException | None) -> None:
+            forget()
+            if error is not None and not self._stopped:
+                _log.warning("not all that waits could be announced (%s)", type(error).__name__)
+                raised("announcing what waits", error)
+
+        forget, now = host.keeper.listeners.add(hear), host.environment.now()
+        await self.look()
+        host.environment.spawn(self._adopt_all(lambda after: _resting(now, after), told), announced)
+        return None
+
+    async def _adopt_all(self, page: Callable[[str], Operation[_Page]], told: Collection[str] = ()) -> None:
+        """Page by page, each page at once: their claims commit together. Not what was `told` of until then."""
         after: str | None = ""
         while after is not None and not self._stopped:
             found = await self._host.store.read(page(after))
-            await asyncio.gather(*(self._adopt(*row) for row in found.rows))
+            await asyncio.gather(*(self._adopt(*row, told) for row in found.rows))
             after = found.last
 
     async def _stopping(self, record: ExecutionRecord) -> bool:
@@ -106,10 +123,10 @@ class Watch:
             return False
         return bool(await self._host.store.read(_asked_to_stop((record.execution_id,))))
 
-    async def _adopt(self, record: ExecutionRecord, awaiting: Awaiting | None) -> None:
+    async def _adopt(self, record: ExecutionRecord, awaiting: Awaiting | None, told: Collection[str]) -> None:
         try:
             agent = self._host.definition(record, awaiting, stopping=await self._stopping(record))
-            if agent is None or self._stopped:
+            if agent is None or self._stopped or record.execution_id in told:
                 return
             if expired(record, self._host.environment.now()):
                 await self._expire(record, agent)

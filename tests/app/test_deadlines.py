@@ -227,6 +227,7 @@ def test_what_is_left_is_less_by_what_was_used() -> None:
         world.advance(1000)
         world.lose(process)
         other = world.open()
+        world.settle()
         expect_deadline(other.do(other.runtime.decide(rest.request.id, approve=True)))
         assert world.clock.time == pytest.approx(1010)
 

@@ -160,6 +160,7 @@ def test_who_decides_too_late_is_told_so_before_anybody_has_ended_the_run(approv
         rest = suspended(process)
         world.lose(process)
         decider = world.open(*([AGENT] if code == "with the code" else [OTHER]), poll_interval=0)
+        world.settle()
         world.clock.time += 60
         with pytest.raises(RequestExpired, match=r"expired at 2027-.* UTC; it can not be decided any more"):
             decider.do(decider.runtime.decide(rest.request.id, approve=approve))

@@ -335,6 +335,34 @@ def test_without_any_host_a_cancellation_is_kept_until_one_comes() -> None:
         assert world.witness.effects == {}
 
 
+def test_a_process_that_starts_does_not_wait_until_all_that_waits_is_announced() -> None:
+    agent = payer()
+    with World(agent) as world:
+        first = world.open()
+        for number in range(3):
+            first.do(first.runtime.run(agent, "go", agent_id=f"agent {number}"))
+        world.fault("take_over#1", "hold")
+        second = world.open()
+        assert isinstance(second.do(second.runtime.run(agent, "go", agent_id="another")), Suspended)
+        world.settle()
+        assert world.held("take_over#1")
+        world.release("take_over#1")
+        world.settle()
+        told = [event.agent_id for event in second.events if event.kind == "approval_required"]
+        assert sorted(told) == ["agent 0", "agent 1", "agent 2", "another"]
+
+
+def test_what_was_adopted_at_the_start_is_announced_once() -> None:
+    agent = payer()
+    with World(agent, faults=[Fault("suspension#1", "crash_before_commit")]) as world:
+        first = world.open()
+        first.begin(first.runtime.run(agent, "go", agent_id="lost"))
+        world.settle()
+        second = world.open()
+        world.settle()
+        assert [event.kind for event in second.events].count("approval_required") == 1
+
+
 def test_a_process_that_starts_announces_what_waits_and_turns_nobody_away() -> None:
     agent = payer()
     with World(agent) as world:

@@ -9,9 +9,9 @@ import pytest
 
 from pawl.runtime.agent import outcomes
 from pawl.runtime.agent.recovery import Recovery
-from pawl.runtime.execution.listeners import Listeners
+from pawl.runtime.execution.registry import Registry
 from pawl.runtime.execution.waiting import Waiting
-from pawl.runtime.records.events import Event
+from pawl.runtime.records.errors import OutcomeUnknown
 from pawl.runtime.records.rests import Completed
 from pawl.runtime.simulation.playing import play
 from pawl.runtime.simulation.running import scenarios_of
@@ -87,13 +87,19 @@ def test_a_client_who_is_never_told_is_noticed(monkeypatch: pytest.MonkeyPatch) 
 def test_a_client_who_is_told_that_nobody_knows_of_a_run_that_is_well_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tell = Listeners.tell
+    settle = Waiting.settle
 
-    def escaping(self: Listeners, event: Event) -> None:
-        tell(self, event)
-        if event.kind == "approval_required":
-            raise RuntimeError("a listener raised")
+    def doubtful(self: Waiting, execution_id: str, rest: Any, error: Any, *more: Any) -> None:
+        error = OutcomeUnknown("who knows?") if rest is not None else error
+        settle(self, execution_id, None, error, *more)
 
-    monkeypatch.setattr(Listeners, "tell", escaping)
+    monkeypatch.setattr(Waiting, "settle", doubtful)
 
     assert "which is not closed" in failure(ONE_ASKED)
+
+
+def test_an_end_that_is_told_while_its_slot_is_kept_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    move = Registry.move
+    monkeypatch.setattr(Registry, "move", lambda self, agent_id, to: move(self, agent_id, to) if to != "rest" else None)
+
+    assert "still kept the slot of clerk" in failure(ONE_ASKED)

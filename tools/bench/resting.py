@@ -69,8 +69,8 @@ def payer() -> Agent:
 def recovery_scan_s(resting: int = RESTING, tries: int = 5) -> Figure:
     """Seconds in which a process that starts finds what it has to go on with, among 100,000 suspended executions.
 
-    From opening the store to the end of the first look, with one execution to adopt, whose process is gone: the best
-    of a few tries.
+    From opening the store to the end of the first look, with one execution to adopt, whose process is gone, and a
+    listener to whom all that waits is announced behind it: the best of a few tries.
     """
     with on_disk() as folder:
         path = folder / "pawl.db"
@@ -84,7 +84,8 @@ async def _found(path: Path) -> float:
     agent, left = payer(), "agent-1"
     _orphan(path, left)
     begin = perf_counter()
-    async with Runtime(SqliteStore(path, "NORMAL"), [agent], poll_interval=0) as runtime:
+    heard: list[object] = []
+    async with Runtime(SqliteStore(path, "NORMAL"), [agent], poll_interval=0, on_event=heard.append) as runtime:
         seconds = perf_counter() - begin
         (record,) = await runtime.executions(left)
         rest = await (await runtime.execution(record.execution_id))
