@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from collections.abc import Collection
+from typing import Any, Final, assert_never
 
 import attrs
 
@@ -13,7 +14,7 @@ from pawl.runtime.agent.assembly import restored
 from pawl.runtime.records.errors import PawlError
 from pawl.runtime.records.executions import ExecutionRecord
 from pawl.runtime.records.journal import JournalKind
-from pawl.runtime.records.statuses import STATUSES, TERMINAL
+from pawl.runtime.records.statuses import STATUSES, TERMINAL, Phase, status_of
 from pawl.runtime.store.port import Transaction
 from pawl.runtime.store.rules import VISIBLE
 from pawl.runtime.upkeep.check_approvals import check_approvals
@@ -21,11 +22,7 @@ from pawl.runtime.upkeep.check_tools import check_tools
 from pawl.runtime.upkeep.reading import Reader
 from pawl.runtime.upkeep.stretch import Stretch
 
-_PHASES: Final = {
-    "preparing": frozenset({"preparing"}),
-    "active": frozenset({"calling_llm", "dispatching_tools", "resuming", "recovering"}),
-    "suspended": frozenset({"approval"}),
-}
+_PHASES: Final = {status: {str(phase) for phase in Phase if status_of(phase) == status} for status in STATUSES}
 _AWAITED: Final = {"suspended": ("approval",), "active": ("resolution",)}
 _HASH: Final = re.compile("[0-9a-f]{64}")
 _WITH_ERROR: Final = frozenset({"failed", "blocked", "rejected"})
@@ -55,42 +52,66 @@ def _status(reader: Reader, record: ExecutionRecord, awaiting: Any) -> None:
     if status not in STATUSES:
         reader.find("status", f"{status!r} is no status of the execution machine", *_row(record))
         return
-    phases = frozenset({status}) if status in TERMINAL else _PHASES.get(status, frozenset({phase}))
-    reader.hold(phase in phases, "status", f"it is {status}, and its phase {phase!r}", *_row(record))
+    reader.hold(phase in _PHASES[status], "status", f"it is {status}, and its phase {phase!r}", *_row(record))
     awaited = awaiting is None or awaiting in _AWAITED.get(status, ())
     reader.hold(awaited, "status", f"it is {status}, and waits for {awaiting!r}", *_row(record))
     if status == "preparing":
         reader.hold(record.revision == 0, "status", f"it is preparing at revision {record.revision}", *_row(record))
     if status not in TERMINAL:
-        _work(reader, record, awaiting)
+        _work(reader, record)
+        _time(reader, record, awaiting)
 
 
-def _work(reader: Reader, record: ExecutionRecord, awaiting: Any) -> None:
+def _work(reader: Reader, record: ExecutionRecord) -> None:
     """What an open execution has on record for its phase, and nothing else."""
-    status, phase = record.status, record.phase
+    phase = record.phase
     reader.hold(
-        record.request is not None or phase != "approval", "status", "it is suspended without a request", *_row(record)
+        record.request is not None or phase != Phase.APPROVAL,
+        "status",
+        "it is suspended without a request",
+        *_row(record),
     )
     known = record.llm_call_id and record.manifest is not None
     reader.hold(
-        bool(known) or phase != "calling_llm", "status", "it calls a model under no id, or with no manifest",
+        bool(known) or phase != Phase.CALLING_LLM, "status", "it calls a model under no id, or with no manifest",
         *_row(record),
     )  # fmt: skip
     kept = {
-        "a model call": (record.llm_call_id, ("calling_llm", "recovering")),
-        "a model call to repeat": (record.run_model or None, ("recovering",)),
-        "a stored answer": (record.answer, ("recovering",)),
-        "a request": (record.request, ("approval", "resuming")),
-        "decisions": (record.decisions or None, ("approval", "resuming")),
-        "a batch": (record.batch or None, ("approval", "resuming", "dispatching_tools", "recovering")),
-        "a result": (record.result, ()),
-        "an error": (record.error, ()),
+        "a model call": record.llm_call_id,
+        "a model call to repeat": record.run_model or None,
+        "a stored answer": record.answer,
+        "a request": record.request,
+        "decisions": record.decisions or None,
+        "a batch": record.batch or None,
+        "a result": record.result,
+        "an error": record.error,
     }
-    for name, (value, phases) in kept.items():
-        if value is not None and phase not in phases:
+    may = _may_have(Phase(phase)) if phase in set(Phase) else kept
+    for name, value in kept.items():
+        if value is not None and name not in may:
             reader.find("status", f"it has {name}, and is {phase!r}", *_row(record))
     if record.run_model and record.llm_call_id is None:
         reader.find("status", "it is to repeat a model call, and has none", *_row(record))
+
+
+def _may_have(phase: Phase) -> Collection[str]:
+    match phase:
+        case Phase.CALLING_LLM:
+            return ("a model call",)
+        case Phase.APPROVAL | Phase.RESUMING:
+            return ("a request", "decisions", "a batch")
+        case Phase.DISPATCHING_TOOLS:
+            return ("a batch",)
+        case Phase.RECOVERING:
+            return ("a model call", "a model call to repeat", "a stored answer", "a batch")
+        case Phase.PREPARING | Phase.COMPLETED | Phase.REJECTED | Phase.FAILED | Phase.CANCELLED | Phase.BLOCKED:
+            return ()
+        case _:
+            assert_never(phase)
+
+
+def _time(reader: Reader, record: ExecutionRecord, awaiting: Any) -> None:
+    status = record.status
     stopped = status == "suspended" or awaiting is not None
     reader.hold(record.deadline is None or not stopped, "status", "its time runs while it rests", *_row(record))
     left = record.time_left
@@ -197,7 +218,7 @@ def _manifest(tx: Transaction, reader: Reader, record: ExecutionRecord, stretch:
             reader.find("manifest", f"it leaves out {first} to {end}, behind {last}", *_row(record))
         last = end
     what = f"it is of position {manifest.position}, the journal of the run is {stretch.first} to {stretch.last}"
-    now = record.phase == "calling_llm"  # nothing was written since
+    now = record.phase == Phase.CALLING_LLM  # nothing was written since
     within = stretch.last if now else stretch.first, stretch.last
     reader.hold(within[0] <= manifest.position <= within[1], "manifest", what, *_row(record))
     if all(tx.upkeep.has_content(digest) for digest in manifest.extra):

@@ -1,7 +1,8 @@
 """`dump`: an execution with all that belongs to it as JSON Lines, for a bug report, or to be loaded into another store.
 
 The first line is a header, the last one counts the others. Every other line is an object with one key that says what it
-is. Bodies come before what refers to them. Records are what the strict codec writes.
+is. Bodies come before what refers to them, an execution before what belongs to it. Records are what the strict codec
+writes. With the conversation, earlier executions come first, the one that was asked for last.
 """
 
 from __future__ import annotations
@@ -36,64 +37,98 @@ VERSION: Final = 1
 _PAGE: Final = 500
 
 
-def dump(store: Store, execution_id: str, *, redact: bool = True, key: bytes | None = None) -> Iterator[str]:
+def dump(
+    store: Store, execution_id: str, *, redact: bool = True, conversation: bool = False, key: bytes | None = None
+) -> Iterator[str]:
     """The lines, without their ends, of one snapshot of an open store.
 
     `redact`: texts, arguments, and the ids of the agent and the start become placeholders (see `upkeep.redact`), keyed
     with `key`, random bytes by default. Without it only what tools declare secret is left out. The agent is written as
-    owned by nobody, and what was said in earlier runs is not in it.
+    owned by nobody. `conversation`: with the earlier executions since the last reset, so that a loaded run goes on with
+    all that its model has seen; otherwise what was said in them is not in it.
 
     Raises ExecutionNotFound; StoreCorrupt for what cannot be read, `pawl fsck` says where.
     """
-    return iter(store.read(lambda tx: _lines(tx, execution_id, redact, key or os.urandom(16))))
+    return iter(store.read(lambda tx: _lines(tx, execution_id, redact, conversation, key or os.urandom(16))))
 
 
-def _lines(tx: Transaction, execution_id: str, redact: bool, key: bytes) -> list[str]:
+def _lines(tx: Transaction, execution_id: str, redact: bool, conversation: bool, key: bytes) -> list[str]:
     try:
-        return _Dump(tx, execution_id, redact, key).lines()
+        return _Dump(tx, _runs(tx, existing(tx, execution_id), conversation), redact, key).lines()
     except (LookupError, AssertionError) as error:  # a row refers to one that is not there
         raise StoreCorrupt(f"execution {execution_id} is not whole; `pawl fsck` says what is missing") from error
 
 
-def answers(root: AgentRoot, record: ExecutionRecord) -> int:
-    """How many answers of ended executions an agent counts where it has this one, and those before it."""
-    if record.first_position > 1:
+def answers(root: AgentRoot, records: Sequence[ExecutionRecord]) -> int:
+    """How many answers of ended executions an agent counts that has these, one behind the other, and no later one."""
+    if records[0].first_position > 1:
         return root.answers
-    return record.iterations if record.status in TERMINAL else 0
+    return sum(record.iterations for record in records if record.status in TERMINAL)
+
+
+@attrs.frozen
+class _Run:
+    """One execution, with its journal and its tool rows."""
+
+    record: ExecutionRecord
+    journal: Sequence[Stored]
+    rows: Sequence[ToolRow]
+
+
+def _runs(tx: Transaction, record: ExecutionRecord, conversation: bool) -> list[_Run]:
+    """The execution that is dumped, behind those that it may see messages of where they are wanted."""
+    root = tx.agents.get(record.agent_id)
+    assert root is not None
+    runs: list[_Run] = []
+    # Where the agent was reset behind it, nobody knows any more from where on it saw.
+    place = root.since if root.since < record.first_position else 0
+    while conversation and (page := tx.upkeep.journal(record.agent_id, place, 1)):
+        earlier = existing(tx, page[0].columns["execution_id"])
+        if earlier.execution_id == record.execution_id:
+            break
+        runs.append(_run(tx, earlier))
+        place = runs[-1].journal[-1].place
+    return [*runs, _run(tx, record)]
+
+
+def _run(tx: Transaction, record: ExecutionRecord) -> _Run:
+    return _Run(record, list(_journal(tx, record)), tx.tools.of_execution(record.execution_id))
 
 
 class _Dump:
     """What is written, line by line."""
 
-    def __init__(self, tx: Transaction, execution_id: str, redact: bool, key: bytes) -> None:
-        self._tx, self._redact = tx, redact
-        self._record = existing(tx, execution_id)
+    def __init__(self, tx: Transaction, runs: Sequence[_Run], redact: bool, key: bytes) -> None:
+        self._tx, self._runs, self._redact = tx, runs, redact
         self._lines: list[str] = []
         self._written: dict[tuple[str, str], str] = {}
-        self._journal = list(_journal(tx, self._record))
-        self._rows = tx.tools.of_execution(execution_id)
-        self._redaction: Redaction = Placeholders(key) if redact else Declared(_shown(self._journal, self._rows))
+        self._redaction: Redaction = Placeholders(key, _parameters(runs)) if redact else Declared(_shown(runs))
 
     def lines(self) -> list[str]:
-        record = self._record
+        record = self._runs[-1].record
         self._line("pawl_dump", VERSION, execution_id=record.execution_id, redacted=self._redact,
                    machine=record.machine, spec_hash=record.spec_hash)  # fmt: skip
         root = self._tx.agents.get(record.agent_id)
         assert root is not None
-        rows = {row.tool_invocation_id: (row, self._row(row)) for row in self._rows}
-        executed = self._execution(rows)
-        journal = [self._entry(stored) for stored in self._journal]
         self._line("agent", _plain(self._root(root)))
-        self._line("execution", _plain(executed), awaiting=self._awaiting())
+        for run in self._runs:
+            self._one(run)
+        self._line("end", len(self._lines))
+        return self._lines
+
+    def _one(self, run: _Run) -> None:
+        record = run.record
+        rows = {row.tool_invocation_id: (row, self._row(row)) for row in run.rows}
+        executed = self._execution(record, rows)
+        journal = [self._entry(stored) for stored in run.journal]
+        self._line("execution", _plain(executed), awaiting=self._awaiting(record))
         self._lines += journal
         for _, row in rows.values():
             self._line("tool", _plain(row))
-        self._approvals()
+        self._approvals(run)
         intent = self._tx.intents.get(record.execution_id)
         if intent is not None:
             self._line("intent", _plain(intent))
-        self._line("end", len(self._lines))
-        return self._lines
 
     def _line(self, what: str, value: Any, **more: Any) -> None:
         self._lines.append(canonical({what: value, **more}))
@@ -143,20 +178,19 @@ class _Dump:
     # --- records ---
 
     def _root(self, root: AgentRoot) -> AgentRoot:
-        last = self._journal[-1].place if self._journal else 0
+        journal = self._runs[-1].journal
+        last = journal[-1].place if journal else 0
         name = self._redaction.name("agent", root.agent_id)
-        return replace(
-            root, agent_id=name, owner=None, since=min(root.since, last), answers=answers(root, self._record)
-        )
+        counted = answers(root, [run.record for run in self._runs])
+        return replace(root, agent_id=name, owner=None, since=min(root.since, last), answers=counted)
 
-    def _awaiting(self) -> str | None:
-        for record, awaiting in self._tx.executions.list(self._record.agent_id, open_only=True, limit=1):
-            if record.execution_id == self._record.execution_id:
+    def _awaiting(self, record: ExecutionRecord) -> str | None:
+        for found, awaiting in self._tx.executions.list(record.agent_id, open_only=True, limit=1):
+            if found.execution_id == record.execution_id:
                 return awaiting
         return None
 
-    def _execution(self, rows: dict[str, tuple[ToolRow, ToolRow]]) -> ExecutionRecord:
-        record = self._record
+    def _execution(self, record: ExecutionRecord, rows: dict[str, tuple[ToolRow, ToolRow]]) -> ExecutionRecord:
         manifest = record.manifest
         return replace(
             record,
@@ -226,8 +260,8 @@ class _Dump:
         }
         return canonical({"journal": stored.place, **entry})
 
-    def _approvals(self) -> None:
-        for stored in self._journal:
+    def _approvals(self, run: _Run) -> None:
+        for stored in run.journal:
             if stored.columns["kind"] == JournalKind.APPROVAL_REQUIRED:
                 request = _meta(stored)["request_id"]
                 self._line("request", request)
@@ -253,13 +287,18 @@ def _meta(stored: Stored) -> dict[str, Any]:
     return meta
 
 
-def _shown(journal: Sequence[Stored], rows: Sequence[ToolRow]) -> dict[str, str]:
-    """Arguments as a model wrote them, and as they may be shown."""
-    shown = {row.raw_arguments: row.shown_raw for row in rows if row.redacted}
-    for stored in journal:
+def _parameters(runs: Sequence[_Run]) -> set[str]:
+    """Names of parameters, as far as tools have taken arguments."""
+    return {name for run in runs for row in run.rows for name in row.arguments or ()}
+
+
+def _shown(runs: Sequence[_Run]) -> dict[str, str]:
+    """Arguments as a model wrote them, and as they may be shown; a row knows best."""
+    shown: dict[str, str] = {}
+    for stored in (stored for run in runs for stored in run.journal):
         if stored.columns["kind"] == JournalKind.ASSISTANT_MESSAGE:
             shown |= {call["arguments"]: call["shown"] for call in _meta(stored)["calls"] if "shown" in call}
-    return shown
+    return shown | {row.raw_arguments: row.shown_raw for run in runs for row in run.rows if row.redacted}
 
 
 def _plain(value: Any) -> Any:

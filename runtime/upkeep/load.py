@@ -40,18 +40,38 @@ _KEYS: Final = {
 
 
 @attrs.define
-class Dump:
-    """A dump, read and decoded."""
+class Run:
+    """An execution of a dump, with what belongs to it."""
 
-    agent: AgentRoot | None = None
-    execution: ExecutionRecord | None = None
+    record: ExecutionRecord
     awaiting: Awaiting | None = None
-    contents: dict[str, Content] = attrs.Factory(dict)
-    journal: list[tuple[int, JournalEntry]] = attrs.Factory(list)
     tools: list[ToolRow] = attrs.Factory(list)
     requests: list[str] = attrs.Factory(list)
     receipts: list[Receipt] = attrs.Factory(list)
     intent: StopIntent | None = None
+
+
+@attrs.define
+class Dump:
+    """A dump, read and decoded. The last of the runs is the one that was asked for."""
+
+    named: str = ""
+    agent: AgentRoot | None = None
+    runs: list[Run] = attrs.Factory(list)
+    contents: dict[str, Content] = attrs.Factory(dict)
+    journal: list[tuple[int, JournalEntry]] = attrs.Factory(list)
+
+    @property
+    def run(self) -> Run:
+        """The one that lines belong to now. Raises InvalidArguments where none was met."""
+        if not self.runs:
+            raise InvalidArguments("it comes before the execution")
+        return self.runs[-1]
+
+    @property
+    def earlier(self) -> bool:
+        """Whether the agent had earlier messages, which are not in it."""
+        return self.agent is not None and self.agent.since + 1 < self.runs[0].record.first_position
 
 
 def load(store: Store, lines: Iterable[str]) -> ExecutionRecord:
@@ -68,9 +88,8 @@ def load(store: Store, lines: Iterable[str]) -> ExecutionRecord:
 
 def put(store: Store, read: Dump) -> ExecutionRecord:
     """The same for a dump that was read before."""
-    assert read.execution is not None
     Asker(store).ask(lambda tx: _write(tx, read))
-    return read.execution
+    return read.run.record
 
 
 # --- the lines --------------------------------------------------------------------------------------------------------
@@ -96,8 +115,10 @@ def read_dump(lines: Iterable[str]) -> Dump:
             raise InvalidArguments(f"line {number}: {said}") from error
     if not ended:
         raise InvalidArguments(f"the dump is cut off behind line {number}" if number else "the dump is empty")
-    if read.agent is None or read.execution is None:
+    if read.agent is None or not read.runs:
         raise InvalidArguments("the dump has no agent, or no execution")
+    if read.run.record.execution_id != read.named:
+        raise InvalidArguments(f"the dump is of execution {read.named}, and ends with {read.run.record.execution_id}")
     return read
 
 
@@ -117,11 +138,12 @@ def _kind(value: Any, number: int) -> str:
 
 def _take(read: Dump, what: str, value: dict[str, Any]) -> None:
     match what:
+        case "pawl_dump":
+            read.named = _text(value["execution_id"])
         case "agent":
             read.agent = _once(read.agent, _record(value[what], AgentRoot))
         case "execution":
-            read.execution = _once(read.execution, _record(value[what], ExecutionRecord))
-            read.awaiting = _awaiting(value["awaiting"])
+            read.runs.append(Run(_record(value[what], ExecutionRecord), _awaiting(value["awaiting"])))
         case "content":
             content = Content(str(value["content"]), value["body"])
             if not isinstance(content.body, str) or digest(content.body) != content.digest:
@@ -130,13 +152,13 @@ def _take(read: Dump, what: str, value: dict[str, Any]) -> None:
         case "journal":
             read.journal.append(_entry(read, value))
         case "tool":
-            read.tools.append(_record(value[what], ToolRow))
+            read.run.tools.append(_record(value[what], ToolRow))
         case "request":
-            read.requests.append(_text(value[what]))
+            read.run.requests.append(_text(value[what]))
         case "receipt":
-            read.receipts.append(_record(value[what], Receipt))
+            read.run.receipts.append(_record(value[what], Receipt))
         case "intent":
-            read.intent = _once(read.intent, _record(value[what], StopIntent))
+            read.run.intent = _once(read.run.intent, _record(value[what], StopIntent))
 
 
 def _once(before: T | None, value: T) -> T:
@@ -163,8 +185,7 @@ def _awaiting(value: Any) -> Awaiting | None:
 
 
 def _entry(read: Dump, value: dict[str, Any]) -> tuple[int, JournalEntry]:
-    if read.execution is None:
-        raise InvalidArguments("a journal record before the execution")
+    execution_id = read.run.record.execution_id
     position, at, meta = value["journal"], value["at"], value["meta"]
     if position.__class__ is not int or at.__class__ not in (int, float) or not isinstance(meta, dict):
         raise InvalidArguments("a position is an integer, a time a number, meta an object")
@@ -176,7 +197,7 @@ def _entry(read: Dump, value: dict[str, Any]) -> tuple[int, JournalEntry]:
         if content is None:
             raise InvalidArguments(f"the body {value['content']} is not in the dump")
     kind = JournalKind(value["kind"])
-    return position, JournalEntry(kind, read.execution.execution_id, float(at), content, meta)
+    return position, JournalEntry(kind, execution_id, float(at), content, meta)
 
 
 # --- the transaction --------------------------------------------------------------------------------------------------
@@ -184,25 +205,26 @@ def _entry(read: Dump, value: dict[str, Any]) -> tuple[int, JournalEntry]:
 
 def _write(tx: Transaction, read: Dump) -> None:
     """All of it, looked over at the end. Raises what is there already, InvalidArguments for what does not fit."""
-    root, record = read.agent, read.execution
+    root, records = read.agent, [run.record for run in read.runs]
     assert root is not None
-    assert record is not None
-    root = replace(root, answers=answers(root, record))  # earlier versions wrote that of the agent as it stood
+    root = replace(root, answers=answers(root, records))  # earlier versions wrote that of the agent as it stood
     tx.agents.insert(root)
     for content in read.contents.values():
         tx.contents.put(content)
-    tx.executions.insert(record)
-    for request in read.requests:
-        tx.upkeep.place_request(request, record.execution_id)
+    for run in read.runs:
+        tx.executions.insert(run.record)
+        for request in run.requests:
+            tx.upkeep.place_request(request, run.record.execution_id)
     if read.journal:
         tx.upkeep.place_journal(root.agent_id, read.journal[0][0], [entry for _, entry in read.journal])
-    for row in read.tools:  # one by one: the order of the file is that of their creation
-        tx.tools.put((row,))
-    tx.decisions.put(read.receipts)
-    if read.intent is not None:
-        tx.intents.put(read.intent)
-    if read.awaiting is not None:
-        tx.executions.rest(record.execution_id, read.awaiting)
+    for run in read.runs:
+        for row in run.tools:  # one by one: the order of the file is that of their creation
+            tx.tools.put((row,))
+        tx.decisions.put(run.receipts)
+        if run.intent is not None:
+            tx.intents.put(run.intent)
+        if run.awaiting is not None:
+            tx.executions.rest(run.record.execution_id, run.awaiting)
     reader = Reader(root.agent_id)
     check_agent(tx, reader, root, _nothing)
     if reader.findings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, Protocol
 
 import attrs
@@ -17,7 +17,7 @@ import attrs
 from pawl.runtime.records.canonical import canonical
 from pawl.runtime.records.errors import CodecError
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.records.redaction import hidden
+from pawl.runtime.records.redaction import REDACTED, hidden, parts_of, pointer
 from pawl.runtime.records.strict_json import decode_json
 from pawl.runtime.records.tools import ToolRow
 
@@ -52,15 +52,15 @@ class Redaction(Protocol):
 class Placeholders:
     """Every text is replaced."""
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, key: bytes, parameters: Collection[str] = ()) -> None:
+        self._key, self._parameters = key, frozenset(parameters)
 
     def _tag(self, text: str) -> str:
         return hmac.new(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:_TAG]
 
     def text(self, text: str) -> str:
-        """`[12 characters, 8d5e957f2971]`; nothing stays nothing."""
-        return f"[{len(text)} characters, {self._tag(text)}]" if text else ""
+        """`[12 characters, 8d5e957f2971]`; nothing stays nothing, and what was left out before stays left out."""
+        return f"[{len(text)} characters, {self._tag(text)}]" if text not in ("", REDACTED) else text
 
     def number(self, value: float) -> Any:
         """`[number, 8d5e957f2971]`."""
@@ -75,8 +75,11 @@ class Placeholders:
         return canonical({"redacted": self.text(body)})
 
     def arguments(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Names of parameters stay; below them, names and values are replaced."""
-        return {name: self._value(item) for name, item in value.items()}
+        """Names of parameters stay; names that a model made up, or that are below them, are replaced, and values."""
+        return {self._parameter(name): self._value(item) for name, item in value.items()}
+
+    def _parameter(self, name: str) -> str:
+        return name if name in self._parameters else self.name("key", name)
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -97,8 +100,24 @@ class Placeholders:
 
     def row(self, row: ToolRow) -> ToolRow:
         """The same for a row."""
-        arguments = None if row.arguments is None else self.arguments(row.arguments)
-        return replace(row, arguments=arguments, raw_arguments=self.raw(row.raw_arguments))
+        real = row.arguments
+        arguments = None if real is None else self.arguments(real)
+        places = tuple(self._place(real or {}, place) for place in row.redacted)
+        return replace(row, arguments=arguments, raw_arguments=self.raw(row.raw_arguments), redacted=places)
+
+    def _place(self, value: Any, place: str) -> str:
+        """The same place in what stands for `value`."""
+        parts: list[str] = []
+        for part in parts_of(place):
+            named = isinstance(value, dict)
+            parts.append((self.name("key", part) if parts else self._parameter(part)) if named else part)
+            value = value.get(part) if named else _item(value, part)
+        return pointer(parts)
+
+
+def _item(value: Any, part: str) -> Any:
+    """An item of a list; None where there is none."""
+    return value[int(part)] if isinstance(value, list) and part.isdecimal() and int(part) < len(value) else None
 
 
 class Declared:
@@ -134,7 +153,7 @@ class Declared:
     def row(self, row: ToolRow) -> ToolRow:
         """Without what is declared secret."""
         arguments = None if row.arguments is None else hidden(row.arguments, row.redacted)
-        return replace(row, arguments=arguments, raw_arguments=row.shown_raw)
+        return replace(row, arguments=arguments, raw_arguments=self.raw(row.raw_arguments))
 
 
 WORDS: Final = frozenset(

@@ -165,6 +165,19 @@ def test_a_dump_with_its_texts_is_the_same_run(shell: Shell) -> None:
     assert kept[0] == kept[1]
 
 
+def test_a_dump_has_earlier_runs_where_they_are_wanted(shell: Shell) -> None:
+    first, request = shell.started()
+    shell("approve", request, "--app", "clerk")
+    second, _ = shell.started()
+    for options, told in ((["--conversation"], [first, second]), ([], [second])):
+        shell("dump", second, "-o", f"{len(told)}.jsonl", *options)
+        loaded = shell("load", f"{len(told)}.jsonl", "--db", f"{len(told)}.db")
+        assert loaded.code == 0, loaded.err
+        assert ("pawl dump --conversation" in loaded.err) is (told == [second])
+        there = shell("ls", "--db", f"{len(told)}.db", "--json").json["executions"]
+        assert sorted(one["execution_id"] for one in there) == sorted(told)
+
+
 def test_lines_end_where_a_dump_says(shell: Shell) -> None:
     shell.write(
         "clerk.py",

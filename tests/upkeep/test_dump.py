@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pawl import NeedsResolution, Suspended
+from pawl import Agent, ModelRequest, NeedsResolution, Suspended, call, calls, scripted
 from pawl.runtime.barriers.edits import bound
 from pawl.runtime.records.errors import (
     AgentExists,
@@ -30,7 +30,7 @@ from pawl.runtime.upkeep.check import check_store
 from pawl.runtime.upkeep.dump import dump
 from pawl.runtime.upkeep.load import load
 from pawl.runtime.upkeep.redact import Declared, Placeholders, redacted_meta
-from upkeep.town import agents, damaged, memory, town
+from upkeep.town import agents, damaged, memory, pay, town
 
 KEY = b"the same in every test"
 
@@ -139,6 +139,57 @@ def test_a_loaded_run_rests_as_it_did_and_goes_on(whole_town: World) -> None:
         assert world.record(waits.execution_id).status == "rejected"
 
 
+# --- with the conversation ---
+
+
+@pytest.mark.parametrize("redact", [True, False])
+@pytest.mark.parametrize(("agent", "place"), ALL)
+def test_a_conversation_is_whole_where_it_is_loaded(
+    whole_town: World, agent: str, place: int, redact: bool, tmp_path: Path
+) -> None:
+    lines = dumped(whole_town, agent, place, redact=redact, conversation=True)
+    mine = [record.execution_id for record in whole_town.records() if record.agent_id == agent]
+    seen = mine[2:] if (agent, place) == ("reset", 2) else mine[: place + 1]
+    for store in (fresh(), fresh(tmp_path)):
+        assert load(store, lines).execution_id == mine[place]
+        assert [str(finding) for finding in check_store(store)] == []
+        assert sorted(record.execution_id for record, _ in store.read(lambda tx: tx.executions.list())) == sorted(seen)
+        again = list(dump(store, mine[place], redact=False, conversation=True))
+        assert len(again) == len(lines)
+        if not redact:
+            assert again == lines
+        store.close()
+
+
+@pytest.mark.parametrize("conversation", [True, False])
+def test_a_loaded_run_goes_on_with_what_it_has_seen(conversation: bool) -> None:
+    seen: list[list[str]] = []
+
+    def answer(request: ModelRequest) -> object:
+        seen.append([message.text for message in request.messages])
+        return [calls(call("pay", cents=5, to="Ann")), "paid"][any(one.role == "tool" for one in request.messages)]
+
+    def payer(*script: Any) -> Agent:
+        return Agent(name="payer", model=scripted(script, record=False), tools=[pay])
+
+    with World(payer("hello", answer, answer), store=memory()) as world:
+        process = world.open()
+        process.do(process.runtime.run(world.agents[0], "good morning"))
+        rest = process.do(process.runtime.run(world.agents[0], "pay Ann"))
+        assert isinstance(rest, Suspended)
+        lines = list(dump(world.store, rest.execution_id, redact=False, conversation=conversation))
+        process.do(process.runtime.decide(rest.request.id, approve=True))
+        there = seen.pop()
+    with World(payer("hello", answer, answer), store=memory()) as world:
+        load(world.store, lines)
+        world.invariants.tampered = True  # it has seen no barrier of these runs
+        process = world.open()
+        process.do(process.runtime.decide(rest.request.id, approve=True))
+        earlier = ["good morning", "hello"]
+        assert there == [*earlier, "pay Ann", "", "paid 5 to Ann"]
+        assert seen[-1] == (there if conversation else there[len(earlier) :])
+
+
 # --- what is refused ---
 
 
@@ -198,6 +249,44 @@ def test_a_file_that_is_no_whole_dump_is_refused_and_leaves_nothing(whole_town: 
     with pytest.raises(InvalidArguments, match=said):
         load(store, change(dumped(whole_town, "waits", redact=False)))
     assert set(store.read(lambda tx: tx.upkeep.counts()).values()) == {0}
+
+
+@pytest.mark.parametrize("agent", ["waits", "edited", "lost"])
+@pytest.mark.parametrize("redact", [True, False])
+def test_lines_that_are_lost_doubled_moved_or_cut_are_refused_or_change_nothing(
+    whole_town: World, agent: str, redact: bool
+) -> None:
+    lines = dumped(whole_town, agent, redact=redact, conversation=True)
+    whole = fresh()
+    load(whole, lines)
+    wanted = list(dump(whole, whole_town_id(whole_town, agent), redact=False, conversation=True))
+
+    def counted(changed: list[str]) -> list[str]:
+        return [*changed[:-1], json.dumps({"end": len(changed) - 1})]
+
+    for at, line in enumerate(lines[:-1]):
+        for changed in (
+            [*lines[:at], *lines[at + 1 :]],
+            [*lines[:at], line, line, *lines[at + 1 :]],
+            [*lines[:at], lines[at + 1], line, *lines[at + 2 :]],
+            [*lines[:at], *lines[at + 1 : -1], line, lines[-1]],
+            [*lines[:at], line[: len(line) // 2], *lines[at + 1 :]],
+            lines[:at],
+        ):
+            for tried in (changed, counted(changed) if changed else changed):
+                store = fresh()
+                try:
+                    load(store, tried)
+                except PawlError:
+                    assert set(store.read(lambda tx: tx.upkeep.counts()).values()) == {0}
+                else:
+                    assert list(check_store(store)) == []
+                    there = list(dump(store, whole_town_id(whole_town, agent), redact=False, conversation=True))
+                    assert sorted(there) == sorted(wanted), (at, line[:60])
+
+
+def whole_town_id(world: World, agent: str) -> str:
+    return [record.execution_id for record in world.records() if record.agent_id == agent][-1]
 
 
 def test_what_is_there_already_stays_and_refuses(whole_town: World) -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from pawl.runtime.records.errors import AgentExists, IdConflict, InvalidArguments
+from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.store.sqlite_look import SqliteLook
 from pawl.runtime.upkeep.dump import dump as dumped
 from pawl.runtime.upkeep.load import put, read_dump
@@ -15,13 +16,13 @@ from pawl.tools.cli.output import STDOUT, Misuse, as_json, err, out, raw
 from pawl.tools.cli.stores import looked_at, opened, option
 
 
-def dump(given: str, db: str, to: Path | None, redact: bool) -> None:
+def dump(given: str, db: str, to: Path | None, redact: bool, conversation: bool) -> None:
     """Write the execution that `given` begins."""
     look = SqliteLook(looked_at(db))
     look.open()
     try:
         name = execution_id(look, given)
-        text = "".join(f"{line}\n" for line in dumped(look, name, redact=redact))
+        text = "".join(f"{line}\n" for line in dumped(look, name, redact=redact, conversation=conversation))
     finally:
         look.close()
     if to is None or to == STDOUT:
@@ -61,4 +62,6 @@ def load(file: str, db: str, json: bool) -> None:
         as_json({"execution_id": record.execution_id, "agent_id": record.agent_id, "status": record.status})
         return
     out(f"loaded {record.execution_id} of agent {record.agent_id} ({record.status})")
+    if read.earlier and record.status not in TERMINAL:
+        err("what was said in earlier runs is not in it, and no model will see that; see `pawl dump --conversation`")
     err(f"pawl show {record.execution_id}{option(db)}")

@@ -85,22 +85,27 @@ def dump(
     redact: Annotated[
         bool, typer.Option("--redact/--no-redact", help="Put placeholders in the place of texts and arguments.")
     ] = True,
+    conversation: Annotated[
+        bool, typer.Option("--conversation", help="With the agent's earlier runs since its last reset.")
+    ] = False,
     db: Db = DEFAULT_DB,
 ) -> None:  # fmt: skip
     """Write one execution, with its journal, tool calls, bodies and decisions, as JSON Lines.
 
     Texts, arguments, and the ids of the agent and the start become placeholders, the same for the same within the file,
     with the length of what was there. With --no-redact only what tools declare secret is left out. Names of tools,
-    models and errors, ids of calls, times and counts stay either way. What was said in earlier runs is not in it.
+    models and errors, ids of calls, times and counts stay either way. What was said in earlier runs is in it with
+    --conversation only: a run that is to go on where it is loaded needs it, and --no-redact.
 
     \b
     Examples:
       pawl dump x6df04 -o report.jsonl
       pawl dump x6df04 | gzip > report.jsonl.gz
+      pawl dump x6df04 --conversation --no-redact -o private.jsonl
     """
     from pawl.tools.cli.dumping import dump as run
 
-    run(given, db, to, redact)
+    run(given, db, to, redact, conversation)
 
 
 def load(
