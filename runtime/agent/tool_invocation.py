@@ -91,7 +91,7 @@ class ToolInvocation(BarrierSteps):
         tool = self.tool
         if tool is None:
             known = ", ".join(sorted(spec.name for spec in self.agent.specs)) or "none"
-            return self._answer(f"error: there is no tool {self.row.tool!r}; the tools are: {known}"), NOTHING
+            return self._answer(f"error: there is no tool {self.row.tool!r:.100}; the tools are: {known}"), NOTHING
         try:
             arguments = tool.validate(self.given or self.row.raw_arguments)
         except InvalidArguments as error:

@@ -13,7 +13,7 @@ import openai
 from pawl.runtime.llm.openai_chunks import Chunks, EventData
 from pawl.runtime.llm.openai_errors import from_status, from_transport
 from pawl.runtime.llm.openai_schema import is_wrapped, unwrap
-from pawl.runtime.llm.openai_wire import from_wire, shorten, to_wire
+from pawl.runtime.llm.openai_wire import LARGEST, from_wire, malformed, shorten, to_wire
 from pawl.runtime.llm.port import ModelRequest
 from pawl.runtime.records.errors import InvalidArguments, MalformedModelAnswer, ModelError
 from pawl.runtime.records.messages import ModelAnswer
@@ -70,11 +70,14 @@ class OpenAIProvider:
         """Ask for one completion. Raises ModelError, MalformedModelAnswer; cancelling closes the connection."""
         request = self._seen(request)
         try:
-            reply = await self._client.chat.completions.with_raw_response.create(**self._body(request))
+            async with self._client.chat.completions.with_streaming_response.create(**self._body(request)) as reply:
+                body = await _whole(reply)
+        except ModelError:
+            raise
         except Exception as error:
             raise _failed(error) from error
         # The SDK's own models accept any shape; what is missing there must be an error here.
-        return _given(from_wire(reply.http_response.content), request)
+        return _given(from_wire(body), request)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[str | ModelAnswer]:
         """Ask for one completion in pieces. Raises as `complete`; closing or cancelling closes the connection.
@@ -90,7 +93,7 @@ class OpenAIProvider:
         try:
             async with self._client.chat.completions.with_streaming_response.create(**body) as reply:
                 if "json" in reply.headers.get("content-type", ""):  # a server that does not stream
-                    silent, answer = True, from_wire(await reply.read())
+                    silent, answer = True, from_wire(await _whole(reply))
                 else:
                     async with aclosing(_texts(reply, chunks)) as texts:
                         async for text in texts:
@@ -118,6 +121,17 @@ class OpenAIProvider:
 
     def __repr__(self) -> str:
         return f"OpenAIProvider({self.model!r})"
+
+
+async def _whole(reply: Any) -> bytes:
+    """The body of a reply, as far as it is no longer than any answer."""
+    pieces, size = [], 0
+    async for piece in reply.iter_bytes():
+        pieces.append(piece)
+        size += len(piece)
+        if size > LARGEST:
+            malformed("openai", f"it has more than {LARGEST} bytes")
+    return b"".join(pieces)
 
 
 async def _texts(reply: Any, chunks: Chunks) -> AsyncGenerator[str]:

@@ -9,11 +9,14 @@ from typing import Any
 import attrs
 
 from pawl.runtime.llm.openai_errors import is_safe
-from pawl.runtime.llm.openai_wire import kind, malformed, read_json, read_message, shorten
+from pawl.runtime.llm.openai_wire import LARGEST, kind, malformed, read_json, read_message, shorten
+from pawl.runtime.llm.port import LARGEST_ANSWER, MOST_CALLS
 from pawl.runtime.records.errors import ModelError
 from pawl.runtime.records.messages import ModelAnswer
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_LINE = 64
+"""Bytes that a line takes beside its text."""
 
 
 class EventData:
@@ -22,13 +25,18 @@ class EventData:
     Lines are split as bytes: text in JSON may hold what Unicode calls a line end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, provider: str = "openai") -> None:
+        self._who = provider
         self._pieces: list[bytes] = []
         self._data: list[bytes] = []
+        self._size = self._held = 0
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """The data of each event that `piece` completes."""
+        """The data of each event that `piece` completes. Raises MalformedModelAnswer for one that is too long."""
         self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > LARGEST:
+            malformed(self._who, f"one event of the stream has more than {LARGEST} bytes")
         if b"\n" not in piece and b"\r" not in piece:
             return
         lines = _LINE_END.split(b"".join(self._pieces))
@@ -38,6 +46,7 @@ class EventData:
         self._pieces = [rest] if rest else []
         for line in lines:
             yield from self._line(line)
+        self._size = len(rest) + self._held
 
     def end(self) -> Iterator[bytes]:
         """What is left when the stream is over: servers forget the last empty line."""
@@ -48,9 +57,10 @@ class EventData:
         if not line:
             if self._data:
                 yield b"\n".join(self._data)
-                self._data = []
+                self._data, self._held = [], 0
         elif line.startswith(b"data:"):
             self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+            self._held += len(line) + _LINE
         # comments keep a connection awake; other fields say nothing here
 
 
@@ -78,6 +88,7 @@ class Chunks:
         self._usage: object = None
         self._model: str | None = None
         self._done = False
+        self._size = 0
 
     @property
     def complete(self) -> bool:
@@ -174,6 +185,8 @@ class Chunks:
             return known
         if not id_ and not name and index is None:
             malformed(self._who, "a part of a tool call belongs to no call")
+        if len(self._calls) >= MOST_CALLS:
+            malformed(self._who, f"it asks for more than {MOST_CALLS} calls at once")
         made = _Call(index if type(index) is int else len(self._calls))
         self._calls.append(made)
         if type(index) is int:
@@ -186,6 +199,9 @@ class Chunks:
             return ""
         if not isinstance(value, str):
             malformed(self._who, f"{what} is {kind(value)}, not text")
+        self._size += len(value)
+        if self._size > LARGEST_ANSWER:
+            malformed(self._who, f"it has more than {LARGEST_ANSWER} bytes")
         return value
 
     def _said(self, error: Any) -> ModelError:

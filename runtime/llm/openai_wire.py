@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from pawl.runtime.llm.openai_schema import response_format
-from pawl.runtime.llm.port import ModelRequest, ToolSpec
+from pawl.runtime.llm.port import LARGEST_ANSWER, ModelRequest, ToolSpec
 from pawl.runtime.records.errors import MalformedModelAnswer, ModelError
 from pawl.runtime.records.messages import Message, ModelAnswer, ToolCall, Usage
+
+LARGEST: Final = 2 * LARGEST_ANSWER
+"""Bytes of what a server sends at once: a whole reply, or one event of a stream. JSON may take two for one."""
 
 
 def to_wire(request: ModelRequest, model: str) -> dict[str, Any]:

@@ -11,6 +11,14 @@ import attrs
 from pawl.runtime.records.errors import InvalidArguments, ModelError
 from pawl.runtime.records.messages import Message, ModelAnswer
 
+MOST_CALLS: Final = 256
+"""Calls of one answer, twice what providers give. Judging a batch takes time with the square of it, on the loop: a
+fraction of a second for so many.
+"""
+
+LARGEST_ANSWER: Final = 8 << 20
+"""UTF-8 bytes of one answer, its text and its calls together."""
+
 
 @attrs.frozen
 class ToolSpec:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pawl.runtime.agent.answers import normalise
+from pawl.runtime.llm.port import LARGEST_ANSWER
 from pawl.runtime.records.errors import MalformedModelAnswer
 from pawl.runtime.records.messages import ModelAnswer, ToolCall, Usage
 
@@ -100,3 +101,17 @@ def test_what_a_provider_should_not_return_is_named(case: str) -> None:
         normalise(answer, "acme")
     assert str(caught.value).startswith("acme: the answer cannot be used: ")
     assert says in str(caught.value)
+
+
+def test_an_answer_has_as_many_bytes_as_the_largest_at_most() -> None:
+    half = "é" * (LARGEST_ANSWER // 4)
+    whole = ModelAnswer(half, (ToolCall("c", "f", half[2:]),))
+    assert normalise(whole) is whole
+    with pytest.raises(MalformedModelAnswer, match=f"it has {LARGEST_ANSWER + 2} bytes, more than {LARGEST_ANSWER}"):
+        normalise(ModelAnswer(half, (ToolCall("c", "f", half),)))
+
+
+def test_an_id_that_is_no_name_but_a_book_is_replaced() -> None:
+    longest = "x" * (1 << 16)
+    answer = normalise(ModelAnswer("", (ToolCall(longest, "f", "{}"), ToolCall(longest + "y", "f", "{}"))))
+    assert [call.id for call in answer.calls] == [longest, "call_1"]
