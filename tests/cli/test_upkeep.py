@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cli.shell import Shell
+from cli.shell import CLERK, Shell
 from pawl.tools.cli.clearing import seconds, size
 from pawl.tools.cli.output import Misuse
 from pawl.tools.cli.progress import bar
@@ -166,6 +166,7 @@ def test_a_dump_with_its_texts_is_the_same_run(shell: Shell) -> None:
 
 
 def test_a_dump_has_earlier_runs_where_they_are_wanted(shell: Shell) -> None:
+    shell.write("clerk.py", CLERK.replace('"second"', 'calls(call("pay", cents=9))'))
     first, request = shell.started()
     shell("approve", request, "--app", "clerk")
     second, _ = shell.started()
