@@ -117,10 +117,20 @@ def test_exploring_tells_how_much_was_tried(shell: Shell) -> None:
     shell.write("good.yaml", GOOD)
 
     assert shell("scenario", "explore", "good.yaml") == (0, "ok    a tool is called (39 disturbances)\n", "")
-    assert shell("scenario", "explore", "good.yaml", "--json").json == {
-        "ok": True,
-        "scenarios": [{"name": "a tool is called", "ok": True, "tried": 39, "refused": None, "failures": []}],
-    }
+    ran = shell("scenario", "explore", "good.yaml", "--json").json
+    at = {"file": "good.yaml", "line": 2, "column": 1}
+    told = {"name": "a tool is called", "ok": True, "tried": 39, "refused": None, "at": at, "failures": []}
+    assert ran == {"ok": True, "findings": [], "scenarios": [told]}
+
+
+@pytest.mark.parametrize("word", ["run", "explore"])
+def test_json_has_what_is_wrong_with_a_file(shell: Shell, word: str) -> None:
+    shell.write("wrong.yaml", GOOD.replace("agent: clerk", "agent: clerc"))
+    ran = shell("scenario", word, "wrong.yaml", "--json")
+
+    assert (ran.code, ran.json["ok"], ran.json["scenarios"]) == (1, False, [])
+    (found,) = ran.json["findings"]
+    assert (found["rule"], found["file"], found["line"], found["column"]) == ("S01", "wrong.yaml", 9, 5)
 
 
 def test_exploring_several_beside_each_other_tells_them_in_their_order(shell: Shell) -> None:

@@ -10,19 +10,21 @@ from typing import Any
 from pawl.runtime.simulation.exploring import Explored, Progress, nobody
 from pawl.runtime.simulation.exploring import explore as explore_one
 from pawl.runtime.simulation.playing import Played, play
-from pawl.runtime.simulation.scenario import Scenario
+from pawl.runtime.simulation.scenario import Place, Scenario
 from pawl.runtime.simulation.spelling import scenario_text
 from pawl.tools.cli.beside import beside
+from pawl.tools.cli.compiling import as_data
 from pawl.tools.cli.fresh import check_kind, stores
 from pawl.tools.cli.output import Misuse, finding, leave, out
 from pawl.tools.cli.output import as_json as print_json
 from pawl.tools.cli.progress import bar
+from pawl.tools.compiler.findings import Finding
 from pawl.tools.scenario.load import load_scenarios
 
 
 def run(files: Sequence[Path], store: str, seed: int | None, *, as_json: bool, trace: bool) -> None:
     """Play everything once. Raises Misuse; leaves with 1 when something does not hold."""
-    scenarios, sound = read(files)
+    scenarios, findings = read(files)
     played: list[Played] = []
     with stores(store) as new:
         for scenario in scenarios:
@@ -30,16 +32,18 @@ def run(files: Sequence[Path], store: str, seed: int | None, *, as_json: bool, t
             played.append(one)
             if not as_json:
                 _tell(one, trace=trace)
+    ok = not findings and all(one.ok for one in played)
     if as_json:
-        print_json({"ok": sound and all(one.ok for one in played), "scenarios": [_data(one, trace) for one in played]})
-    if not (sound and all(one.ok for one in played)):
+        said = {"ok": ok, "findings": list(map(as_data, findings))}
+        print_json({**said, "scenarios": [_data(one, trace) for one in played]})
+    if not ok:
         leave(1)
 
 
 def explore(files: Sequence[Path], store: str, *, pairs: bool, jobs: int, as_json: bool) -> None:
     """Play everything with every single fault. Raises Misuse; leaves with 1 when something is not made up for."""
     check_kind(store)
-    scenarios, sound = read(files)
+    scenarios, findings = read(files)
     explored: list[Explored] = []
     alone = len(scenarios) == 1  # then it is explored in this process, which can tell how far it is
     with bar("disturbances" if alone else "scenarios") as moving:
@@ -50,9 +54,11 @@ def explore(files: Sequence[Path], store: str, *, pairs: bool, jobs: int, as_jso
                 _tell_explored(one)
             if not alone:
                 moving(len(explored), len(scenarios))
+    ok = not findings and all(one.ok for one in explored)
     if as_json:
-        print_json({"ok": sound and all(one.ok for one in explored), "scenarios": [_explored(one) for one in explored]})
-    if not (sound and all(one.ok for one in explored)):
+        said = {"ok": ok, "findings": list(map(as_data, findings))}
+        print_json({**said, "scenarios": [_explored(one) for one in explored]})
+    if not ok:
         leave(1)
 
 
@@ -61,17 +67,17 @@ def _explore(scenario: Scenario, *, store: str, pairs: bool, progress: Progress)
         return explore_one(scenario, store=new, pairs=pairs, progress=progress)
 
 
-def read(files: Sequence[Path]) -> tuple[list[Scenario], bool]:
-    """All scenarios of the files, and whether nothing is wrong with any; what is wrong is printed. Raises Misuse."""
+def read(files: Sequence[Path]) -> tuple[list[Scenario], list[Finding]]:
+    """All scenarios of the files, and what is wrong with any, which is printed as well. Raises Misuse."""
     scenarios: list[Scenario] = []
-    sound = True
+    findings: list[Finding] = []
     for path in paths(files):
         loaded = load_scenarios(path)
         scenarios += loaded.scenarios
-        sound = sound and not loaded.findings
+        findings += loaded.findings
         for found in loaded.findings:
             finding(found)
-    return scenarios, sound
+    return scenarios, findings
 
 
 def paths(files: Sequence[Path]) -> Iterator[Path]:
@@ -120,11 +126,14 @@ def _explored(explored: Explored) -> dict[str, Any]:
         for failure in explored.failures
     ]
     said = {"name": explored.scenario.name, "ok": explored.ok, "tried": explored.tried, "refused": explored.refused}
-    return {**said, "failures": failures}
+    return {**said, "at": _place(explored.at or explored.scenario.at), "failures": failures}
 
 
 def _data(played: Played, trace: bool) -> dict[str, Any]:
-    at = played.at or played.scenario.at
-    place = {"file": at.file, "line": at.line, "column": at.column} if at is not None else None
+    place = _place(played.at or played.scenario.at)
     said: dict[str, Any] = {"name": played.scenario.name, "ok": played.ok, "failure": played.failure, "at": place}
     return {**said, "trace": list(played.trace)} if trace else said
+
+
+def _place(at: Place | None) -> dict[str, Any] | None:
+    return {"file": at.file, "line": at.line, "column": at.column} if at is not None else None
