@@ -226,6 +226,8 @@ def test_an_open_run_of_another_pawl_is_shown_as_one(shell: Shell, monkeypatch: 
         for app in ((), ("--app", "clerk")):
             refused = shell("reject", request, *app)
             assert (refused.code, why in refused.err) == (1, True)
+        noted = shell("cancel", name)
+        assert (noted.code, "by a Pawl of the version that wrote the run" in noted.out) == (0, True)
 
     assert shell("show", name, "--json").json["on_disk"]["refused"] is None
     assert shell("reject", request, "--app", "clerk").code == 1

@@ -194,6 +194,8 @@ def _tell_state(found: Snapshot, where: Where) -> None:
             out(line, style)
     elif found.state == "running":
         out(f"recorded; the process that runs it {'stops it' if found.intent is not None else 'goes on'}")
+    elif found.refused is not None:
+        out("recorded; it is done by a Pawl of the version that wrote the run, and not by this one")
     else:
         out("recorded; a host of the agent goes on with the run, within a second where one is at work")
         out(f"    go on  {where.ways.command('worker', 'MODULE')}")
