@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from pawl.tools.bench import advance, footprint
+from pawl.tools.bench import advance, footprint, resting
 from pawl.tools.bench.figures import BENCHMARKS, Figure, UnknownFigure, run, select
 from pawl.tools.bench.paired import ratios
 
@@ -41,6 +41,14 @@ def test_figures_are_chosen_by_name_or_by_its_beginning_in_the_order_of_the_list
 def test_every_figure_of_the_list_has_its_function(name: str) -> None:
     module, _, function = BENCHMARKS[name].partition(":")
     assert callable(getattr(import_module(module), function))
+
+
+def test_what_the_durable_part_promises_is_measured() -> None:
+    assert {
+        "recovery_scan_s", "suspended_live_objects", "suspended_bytes", "random_seeds_a_minute", "barrier_full_p50_ms",
+        "barrier_full_p99_ms", "barrier_normal_p50_ms", "barrier_normal_p99_ms", "barrier_beside_bodies_ratio",
+    } <= set(BENCHMARKS)  # fmt: skip
+    assert resting.RESTING == 100_000
 
 
 def test_the_competitors_live_the_same_day() -> None:

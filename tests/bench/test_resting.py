@@ -6,7 +6,11 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from pawl import Runtime, Suspended
+from pawl.runtime.execution.heart import Live
+from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.store.sqlite import SqliteStore
 from pawl.runtime.upkeep.check import check_store
 from pawl.tools.bench import resting
@@ -53,3 +57,16 @@ def test_nothing_is_alive_of_what_waits() -> None:
     objects = resting.suspended_live_objects(executions=5)
     assert (objects.value, objects.limit, objects.holds) == (0, 0, True)
     assert resting.suspended_bytes(executions=5).unit == "bytes"
+
+
+def test_what_is_kept_of_what_waits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[object] = []
+    forget = Keeper._forget
+
+    def hold_on(keeper: Keeper, live: Live) -> None:
+        kept.append(live)
+        forget(keeper, live)
+
+    monkeypatch.setattr(Keeper, "_forget", hold_on)
+    objects, _ = asyncio.run(resting._left_behind(3))
+    assert objects >= 6 * 3  # of each of six: the run, its invocation, its record, and calls
