@@ -93,11 +93,12 @@ class Player:
         self.steps()
         if scenario.expect is not None:
             check(self.stage, scenario.expect)
-        for key, count in self.stage.script.left_over.items():
-            what = f"{count} answers of model {key!r} were" if count > 1 else f"1 answer of model {key!r} was"
-            raise StepFailed(f"{what} never asked for", scenario.at)
+        left_over = self.stage.script.left_over
         self.stage.world.invariants.check()
         check_left(self.stage.world)
+        for key, count in left_over.items():
+            what = f"{count} answers of model {key!r} were" if count > 1 else f"1 answer of model {key!r} was"
+            raise StepFailed(f"{what} never asked for", scenario.at)
 
     def steps(self) -> None:
         """All steps, with what a client does when its process is lost."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from pawl.runtime.execution.heart import Live
-from pawl.runtime.execution.keeper import Keeper
 from pawl.runtime.records.errors import OutcomeUnknown
 from pawl.runtime.simulation.invariants import Violated
 from pawl.runtime.simulation.process import Process
@@ -28,7 +27,8 @@ def check_progress(world: World) -> None:
             if keeper.live(execution_id) is None and not leaving and not all(handle.done() for handle in handles):
                 raise Violated(f"I10: a handle of {execution_id} waits in {process.name}, where nothing will settle it")
         for live in keeper.executing:
-            if not keeper.closed(live.execution_id) and not _waits(keeper, live):
+            waits = keeper._timers.armed(live.session) or (_waits(live) and _can_move(world, process))  # noqa: SLF001
+            if not keeper.closed(live.execution_id) and not waits:
                 calls = ", ".join(f"{name} {child.state}" for name, child in live.children.items()) or "none"
                 raise Violated(f"progress: {live.execution_id} waits for nothing in {live.state}; its calls: {calls}")
 
@@ -67,9 +67,15 @@ def _left(world: World, up: Sequence[Process]) -> list[str]:
     ]
 
 
-def _waits(keeper: Keeper, live: Live) -> bool:
-    """Whether anything is on its way that will move it."""
-    invocation = live.invocation
-    if invocation.operations or invocation.unanswered or keeper._timers.armed(live.session):  # noqa: SLF001 - the kit looks in
+def _waits(live: Live) -> bool:
+    """Whether anything is to come that will move it."""
+    if live.invocation.operations or live.invocation.unanswered:
         return True
     return any(child.invocation.unanswered for child in live.children.values())
+
+
+def _can_move(world: World, process: Process) -> bool:
+    """Whether anything comes, ever: a timer, code that runs or is held, an answer of the store."""
+    keeper = process.keeper
+    working = keeper.busy or keeper._workshop.queued or process.loop.due is not None  # noqa: SLF001 - the kit looks in
+    return bool(working or process.store.outstanding or world.parked(process))

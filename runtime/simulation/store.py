@@ -74,6 +74,11 @@ class SimulatedStore:
         """As the store behind it."""
         return self._inner.info
 
+    @property
+    def outstanding(self) -> int:
+        """Answers that are still to be given."""
+        return len(self._replies) + len(self._group)
+
     def open(self) -> None:
         """The world has opened the store; a process only connects."""
 

@@ -231,6 +231,10 @@ class World(Hearing):
         assert self._turning is not None
         self._parked.setdefault(address, []).append((self._turning, go))
 
+    def parked(self, process: Process) -> bool:
+        """Whether anything of a process is held."""
+        return any(of is process for parked in self._parked.values() for of, _ in parked)
+
     def held(self, at: str) -> bool:
         """Whether something waits there."""
         return bool(self._parked.get(at if "#" in at else f"{at}#1"))
