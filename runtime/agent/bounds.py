@@ -34,6 +34,22 @@ class Bounds:
         if _signs(text) > 2 * self.values and _signs(_TEXT.sub("", text)) > 2 * self.values:
             raise self.too_many(noun)
 
+    def check(self, value: object, noun: str) -> None:
+        """Raise Mismatch for JSON data that is more; what is no such data is none of its business."""
+        left, values, size = [value], self.values, self.bytes
+        while left:
+            one = left.pop()
+            values -= 1
+            if isinstance(one, str):
+                size -= len(one)
+            elif isinstance(one, dict | list | tuple) and len(one) <= values:
+                left.extend(one.values() if isinstance(one, dict) else one)
+                size -= sum(len(name) for name in one if isinstance(name, str)) if isinstance(one, dict) else 0
+            elif isinstance(one, dict | list | tuple):
+                values = -1
+            if values < 0 or size < 0:
+                raise self.too_many(noun) if values < 0 else self.too_long(noun)
+
     def too_long(self, noun: str) -> Mismatch:
         """The error of what has too many bytes."""
         return Mismatch(f"{noun} are more than {self.bytes} bytes; give less at once")

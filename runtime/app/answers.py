@@ -13,13 +13,14 @@ from pawl.runtime.agent.definition import Agent
 from pawl.runtime.agent.payloads import Decided, Recovered
 from pawl.runtime.agent.redaction import fit_of
 from pawl.runtime.app.rests import next_rest
-from pawl.runtime.app.words import Turns, check_text
+from pawl.runtime.app.words import LONGEST_WORDS, Turns, check_edit, check_text
 from pawl.runtime.barriers import hostless
 from pawl.runtime.barriers.clocks import check_not_expired
 from pawl.runtime.barriers.decide import receipts, to_commit
 from pawl.runtime.barriers.edits import asked_about, unchecked, with_real_values
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.output import ended
+from pawl.runtime.llm.port import MOST_CALLS
 from pawl.runtime.records.approvals import Decision, Receipt, Verdict
 from pawl.runtime.records.errors import (
     AgentBusy,
@@ -178,7 +179,9 @@ def _request(request_id: str) -> Operation[_Found]:
         if record is None and earlier:
             record = tx.executions.get(earlier[0].execution_id)
         if record is None:
-            raise StaleRequest(f"there is no pending request {request_id!r}; look up the current one and decide that")
+            raise StaleRequest(
+                f"there is no pending request {request_id!r:.100}; look up the current one and decide that"
+            )
         return _Found(record, earlier, asked_about(tx, record, request_id))
 
     return read
@@ -190,6 +193,8 @@ def _decisions(
     """The caller's words as decisions. Raises InvalidArguments."""
     if (approve is None) is (items is None):
         raise InvalidArguments("give either approve=True or False for the whole request, or items={…} for some of it")
+    if items is not None and len(items) > MOST_CALLS:
+        raise InvalidArguments(f"items= has {len(items)} items, more than the {MOST_CALLS} that any request has")
     if items is None:
         request = found.record.request
         if request is not None and request.id == request_id:
@@ -207,10 +212,11 @@ def _decision(name: str, said: bool | Decision, message: str) -> Decision:
     if isinstance(said, bool):
         said = Decision(name, Verdict.APPROVED if said else Verdict.REJECTED, message)
     if not isinstance(said, Decision) or not isinstance(said.verdict, Verdict):
-        raise InvalidArguments(f"item {name!r} is decided with True, False or a Decision, not {said!r:.40}")
+        raise InvalidArguments(f"item {name!r:.100} is decided with True, False or a Decision, not {said!r:.40}")
     if not isinstance(said.message, str):
-        raise InvalidArguments(f"the message about item {name!r} must be text, not {said.message!r:.40}")
-    check_text(f"the message about item {name!r}", said.message)
+        raise InvalidArguments(f"the message about item {name!r:.100} must be text, not {said.message!r:.40}")
+    check_text(f"the message about item {name!r:.100}", said.message, LONGEST_WORDS)
+    check_edit(name, said.edit)
     return attrs.evolve(said, tool_call_id=name)
 
 

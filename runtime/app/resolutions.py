@@ -11,7 +11,7 @@ import attrs
 from pawl.runtime.agent.answers import normalise
 from pawl.runtime.agent.payloads import Recovered, Resolved
 from pawl.runtime.app.rests import next_rest
-from pawl.runtime.app.words import Turns, check_text
+from pawl.runtime.app.words import LONGEST_WORDS, Turns, check_text
 from pawl.runtime.barriers import hostless
 from pawl.runtime.barriers.claim import existing
 from pawl.runtime.barriers.resolve import MODEL, Performed, subjects
@@ -47,7 +47,8 @@ class Resolution:
         if not isinstance(self.result, str | ModelAnswer | None) or not isinstance(self.error, str | None):
             raise InvalidArguments("result= is text, or a ModelAnswer for the subject 'model'; error= is text")
         check_text("result=", self.result)
-        check_text("error=", self.error)
+        check_text("error=", self.error, LONGEST_WORDS)
+        check_text("subject=", self.subject, LONGEST_WORDS)
 
     def at(self, revision: int) -> Resolved:
         """The words as a session gets them. Raises InvalidArguments."""

@@ -51,5 +51,5 @@ def existing(tx: Transaction, execution_id: str) -> ExecutionRecord:
     """The record. Raises ExecutionNotFound."""
     record = tx.executions.get(execution_id)
     if record is None:
-        raise ExecutionNotFound(f"there is no execution {execution_id!r} in this store; `pawl ls` lists them")
+        raise ExecutionNotFound(f"there is no execution {execution_id!r:.100} in this store; `pawl ls` lists them")
     return record

@@ -96,7 +96,7 @@ def to_commit(
     items = {item.tool_call_id: item for item in record.request.items}
     for name in fresh:
         if name not in items:
-            raise InvalidArguments(f"request {request_id} has no item {name!r}; it has {', '.join(sorted(items))}")
+            raise InvalidArguments(f"request {request_id} has no item {name!r:.100}; it has {', '.join(sorted(items))}")
         if name in calls and bound(calls[name]) != items[name].digest:
             raise StaleRequest(f"the arguments of call {name!r} are not those that request {request_id} asks about")
     return tuple(fresh.values())

@@ -19,7 +19,7 @@ VISIBLE: Final = ("completed", "handed_off", "rejected")
 
 def no_agent(agent_id: str) -> AgentNotFound:
     """To be raised where there is no agent of that id."""
-    return AgentNotFound(f"there is no agent {agent_id!r}; `open` or `create` it first")
+    return AgentNotFound(f"there is no agent {agent_id!r:.100}; `open` or `create` it first")
 
 
 def is_open(record: ExecutionRecord) -> bool:
