@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from pawl.generated.admission import Event as Slot
+from pawl.generated.admission import Event as Admission
 from pawl.generated.agent_invocation import State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.definition import Agent
@@ -93,7 +93,7 @@ class Host:
         agent_id, record = asked.agent_id, command.record
         while True:
             try:
-                self.keeper.registry.take(agent_id, execution_id, Slot.ADMIT)
+                self.keeper.registry.take(agent_id, execution_id, Admission.ADMIT)
                 break
             except AgentBusy as busy:
                 earlier = await self._same_start(record)
@@ -170,7 +170,7 @@ class Host:
 
     async def adopt(self, record: ExecutionRecord, agent: Agent[Any]) -> None:
         """Go on with an open execution that nobody owns. Raises AgentBusy, Superseded when somebody does."""
-        self.keeper.registry.take(record.agent_id, record.execution_id, Slot.ADOPT)
+        self.keeper.registry.take(record.agent_id, record.execution_id, Admission.ADOPT)
         claimed = await self._claimed(record, agent)
         if claimed is not None:
             invocation, found = claimed
@@ -190,7 +190,7 @@ class Host:
         `make` gives the event's payload from what was found, and may raise. Returns a future of the next rest.
         Raises AgentBusy, Superseded, NotSuspended, and what `make` raises; then nothing has changed.
         """
-        self.keeper.registry.take(record.agent_id, record.execution_id, Slot.RESUME)
+        self.keeper.registry.take(record.agent_id, record.execution_id, Admission.RESUME)
         claimed = await self._claimed(record, agent)
         if claimed is None:
             raise NotSuspended(f"execution {record.execution_id} has ended and waits for nothing")
@@ -212,18 +212,18 @@ class Host:
                 take_over(record.execution_id, self.owner, self.environment.now(), self.is_dead)
             )
             if claimed.authority is None:
-                self.keeper.registry.move(record.agent_id, Slot.RELEASE)
+                self.keeper.registry.move(record.agent_id, Admission.RELEASE)
                 return None
             found = attrs.evolve(await self.store.read(recovered(record.execution_id)), authority=claimed.authority)
             check_spec(found, record)
             invocation = self._recovered(agent, found)
         except BaseException as error:
             if claimed is None and isinstance(error, SupersededError | ExecutionNotFound | StoreUnavailable):
-                self.keeper.registry.move(record.agent_id, Slot.RELEASE)  # known unwritten
+                self.keeper.registry.move(record.agent_id, Admission.RELEASE)  # known unwritten
             else:
                 self._give_back(record.agent_id)
             raise
-        self.keeper.registry.move(record.agent_id, Slot.ADMITTED)
+        self.keeper.registry.move(record.agent_id, Admission.ADMITTED)
         return invocation, found
 
     def _give_back(self, agent_id: str) -> None:
@@ -231,7 +231,9 @@ class Host:
 
         The slot stays taken until it is known to be given back, so that no later claim is given back by mistake.
         """
-        self.keeper.insist(give_back(agent_id, self.owner), lambda _: self.keeper.registry.move(agent_id, Slot.RELEASE))
+        self.keeper.insist(
+            give_back(agent_id, self.owner), lambda _: self.keeper.registry.move(agent_id, Admission.RELEASE)
+        )
 
     def _recovered(self, agent: Agent[Any], found: Recovered) -> AgentInvocation:
         assert found.record is not None

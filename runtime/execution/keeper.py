@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from pawl.generated.admission import Event as Slot
+from pawl.generated.admission import Event as Admission
 from pawl.generated.agent_invocation import MACHINE, State
 from pawl.runtime.agent.agent_invocation import AgentInvocation
 from pawl.runtime.agent.definition import Agent
@@ -160,7 +160,7 @@ class Keeper:
 
         self.insist(
             let_go(invocation.agent_id, invocation.authority),
-            lambda _: self.registry.move(invocation.agent_id, Slot.REST),
+            lambda _: self.registry.move(invocation.agent_id, Admission.REST),
         )
 
     def deliver(self, execution_id: str, event: str, payload: object) -> bool:
@@ -267,25 +267,25 @@ class Keeper:
                 self.observer.retrying(live, effect)
             case Begun():
                 self.observer.admitted(live)
-                self.registry.move(invocation.agent_id, Slot.ADMITTED)
+                self.registry.move(invocation.agent_id, Admission.ADMITTED)
                 self.waiting.begun(live.execution_id)
             case AtRest():
                 self._rest(live, effect)
             case Ended(rest, event, error):
                 self._forget(live)
                 self.observer.ended(live, rest, error)
-                self.registry.move(invocation.agent_id, Slot.RELEASE)
+                self.registry.move(invocation.agent_id, Admission.RELEASE)
                 self._audience.tell(event)
                 self.waiting.settle(live.execution_id, rest, error)
             case ReadAgain():
                 self.read_again(live.execution_id)
             case Reopened():
-                self.registry.move(invocation.agent_id, Slot.ADOPT)
-                self.registry.move(invocation.agent_id, Slot.ADMITTED)
+                self.registry.move(invocation.agent_id, Admission.ADOPT)
+                self.registry.move(invocation.agent_id, Admission.ADMITTED)
                 self.streams.sync(live.execution_id, invocation.position)
             case Closed(error):
                 self.observer.closed(live)
-                self.registry.move(invocation.agent_id, Slot.CLOSE)
+                self.registry.move(invocation.agent_id, Admission.CLOSE)
                 self.waiting.settle(live.execution_id, None, error)
                 self.streams.moved(live.execution_id)
             case _:
@@ -344,7 +344,7 @@ class Keeper:
         self.observer.at_rest(live, effect)
 
         def settled(_: object = None) -> None:  # I10
-            self.registry.move(invocation.agent_id, Slot.REST)
+            self.registry.move(invocation.agent_id, Admission.REST)
             self._audience.rest(live, effect.event)
             self.waiting.settle(live.execution_id, effect.rest, None, effect.refusal)
 
