@@ -18,6 +18,7 @@ from pawl.runtime.agent.payloads import (
 )
 from pawl.runtime.agent.preparing import Preparing
 from pawl.runtime.agent.redaction import shown_calls
+from pawl.runtime.barriers.answering import Writing
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.commit import Commit, Written
 from pawl.runtime.barriers.facts import answer_entries, call_entry, counted
@@ -37,14 +38,26 @@ class Committing(Facts):
 
     def drafted(self, move: Move, **draft: object) -> tuple[Self, Commit]:
         """The next revision of the draft as a command; `move` is the barrier in the execution machine."""
+        barrier = "outcome" if move in TERMINAL else str(move)
+        return self.committing(barrier, Writing(moved(replace(self.draft, **draft), move, self.now), ()))
+
+    def committing(self, barrier: str, writing: Writing) -> tuple[Self, Commit]:
+        """What is to be written as a command, behind the facts since the last barrier."""
         context, token = self.fresh("commit")
-        revision = self.record.revision + 1
-        record = moved(
-            replace(self.draft, revision=revision, token=token, updated_at=self.now, **draft), move, self.now
+        revision, before = self.record.revision + 1, (self.record.revision, self.record.token)
+        return context, Commit(
+            barrier,
+            self.authority,
+            replace(writing.record, revision=revision, token=token, updated_at=self.now),
+            before,
+            self.position,
+            (*self.journal, *writing.journal),
+            writing.contents,
+            writing.tools,
+            writing.receipts,
+            writing.awaiting,
+            held=self.held,
         )
-        barrier = "outcome" if record.status in TERMINAL else str(move)
-        before = (self.record.revision, self.record.token)
-        return context, Commit(barrier, self.authority, record, before, self.position, self.journal, held=self.held)
 
     def opened(self, command: Commit, **changes: object) -> Self:
         """With `command` as the barrier that is being passed."""
@@ -232,5 +245,5 @@ class Calls(Preparing, Committing):
         return self.draft.iterations >= self.agent.max_iterations
 
 
-def _model_name(agent: Agent[Any]) -> str:
+def _model_name(agent: Agent) -> str:
     return agent.model.partition(":")[2] if isinstance(agent.model, str) else agent.model.name

@@ -13,19 +13,20 @@ from pawl.runtime.agent.effects import AtRest, Reopened, RunProbe
 from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.outcomes import Outcomes
 from pawl.runtime.agent.payloads import TIME_IS_UP, ProbeAnswer, Recovered, Resolved, Stop, StopReason
+from pawl.runtime.agent.redaction import shown_calls
 from pawl.runtime.agent.suspension import Approvals
 from pawl.runtime.agent.transcript import Transcript
+from pawl.runtime.barriers.answering import resolved_model, resolved_tool
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.clocks import deadline_passed
 from pawl.runtime.barriers.commit import Commit
-from pawl.runtime.barriers.resolve import MODEL, resolve_model, resolve_tool
+from pawl.runtime.barriers.resolve import MODEL
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.evolution import under_this_spec
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.records.journal import JournalKind
-from pawl.runtime.records.messages import ModelAnswer
+from pawl.runtime.records.messages import Message, ModelAnswer
 from pawl.runtime.records.rests import NeedsResolution, Unresolved, unresolved_tool
-from pawl.runtime.records.statuses import TERMINAL, Move
+from pawl.runtime.records.statuses import TERMINAL
 from pawl.runtime.records.tools import ErrorInfo
 
 NOTHING_ON_RECORD = -1
@@ -236,31 +237,18 @@ class Recovery(Outcomes, Approvals, Calls):
         """The answer about one subject, written where the effect's own answer would have been."""
         said = self.resolution
         assert said is not None
-        meta = {"subject": said.subject, "outcome": said.outcome}
-        entry = self.entry(JournalKind.RECOVERY_RESOLVED, **meta)
         if said.subject == MODEL:
-            fields = resolve_model(self.record, said.outcome, said.answer, said.error)
-            context = self
-            if said.outcome == "succeeded":
-                assert self.record.llm_call_id is not None
-                recorded = self._with_answer(self.record.llm_call_id, said.answer or ModelAnswer(), self.draft)
-                context = replace(recorded, draft=replace(recorded.draft, batch_call_id=None))
-            elif said.outcome == "failed":
-                context = replace(self, journal=(*self.journal, self._recorded(str(self.record.llm_call_id), "failed")))
-            context, command = context.drafted(Move.RESOLUTION, **fields)
-            return context.opened(replace(command, journal=(*context.journal, entry)), resolution=None), NOTHING
-        assert self.batch is not None
-        child = self.batch.of_call(said.subject)
-        assert child is not None
-        resolved = resolve_tool(child.row, said.outcome, said.result, said.error)
-        context, command = self.drafted(Move.RESOLUTION)
-        command = replace(
-            command,
-            journal=(*self.journal, entry),
-            tools=(resolved.row,),
-            contents=(resolved.content,) if resolved.content is not None else (),
-        )
-        return context.opened(command, resolution=None), NOTHING
+            answer = said.answer or ModelAnswer()
+            shown = shown_calls(self.agent, answer.calls)
+            written = resolved_model(self.draft, said.outcome, answer, said.error, shown, self.now)
+            heard = (Message("assistant", answer.text, answer.calls),) if said.outcome == "succeeded" else ()
+        else:
+            child = self.batch.of_call(said.subject) if self.batch is not None else None
+            assert child is not None
+            written = resolved_tool(self.draft, child.row, said.outcome, said.result, said.error, self.now)
+            heard = ()
+        context, command = self.committing("resolution", written)
+        return context.opened(command, resolution=None, unsaid=(*self.unsaid, *heard)), NOTHING
 
     def apply_resolution(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """The answer is on record; the batch sees it as if the call itself had said so."""

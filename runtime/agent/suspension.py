@@ -14,10 +14,11 @@ from pawl.runtime.agent.facts import NOTHING
 from pawl.runtime.agent.payloads import Approval, Decided
 from pawl.runtime.agent.redaction import fit_of
 from pawl.runtime.agent.tool_batch import ToolBatch
+from pawl.runtime.barriers.answering import decided
 from pawl.runtime.barriers.answers import BarrierAnswer
 from pawl.runtime.barriers.commit import Commit
-from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, undecided
-from pawl.runtime.barriers.edits import bound, recorded
+from pawl.runtime.barriers.decide import fully_decided, undecided
+from pawl.runtime.barriers.edits import bound
 from pawl.runtime.records.approvals import ApprovalItem, ApprovalRequest, Verdict
 from pawl.runtime.records.events import Event, EventKind
 from pawl.runtime.records.frozen import replace
@@ -135,20 +136,9 @@ class Approvals(ToolBatch):
     def prepare_approval(self, payload: object) -> tuple[Self, Effects]:
         """The decisions, single use, with receipts. While an item is undecided the agent is let go again."""
         assert self.deciding is not None
-        decisions, edited = recorded(self.deciding.decisions, self._rows(), fit_of(self.agent))
-        decided = replace(self.draft, decisions=(*self.draft.decisions, *decisions))
-        done = fully_decided(decided)
-        context, command = self.drafted(Move.APPROVAL, decisions=decided.decisions)
-        command = replace(
-            command,
-            journal=(*self.journal, approval_entry(self.record, decisions, self.now)),
-            receipts=receipts(self.record, decisions, self.now),
-            tools=edited,
-            awaiting=None if done else "approval",
-            release=not done,
-            bump=True,
-        )
-        return context.opened(command, deciding=None), NOTHING
+        written = decided(self.draft, self.deciding.decisions, self._rows(), fit_of(self.agent), self.now)
+        context, command = self.committing("approval", written)
+        return context.opened(replace(command, release=written.awaiting is not None, bump=True), deciding=None), NOTHING
 
     def apply_approval(self, payload: BarrierAnswer) -> tuple[Self, Effects]:
         """The decisions are on record and final, edited arguments in the rows of their calls."""
@@ -164,15 +154,15 @@ class Approvals(ToolBatch):
     def apply_decisions(self, payload: object) -> tuple[Self, Effects]:
         """Tell each child; where a rejection ends the run, the others and the authorized siblings are cancelled."""
         assert self.batch is not None
-        decided = {decision.tool_call_id: decision for decision in self.record.decisions}
+        verdicts = {decision.tool_call_id: decision for decision in self.record.decisions}
         ends = self.record.on_rejection == "end" and any(
-            decision.verdict is Verdict.REJECTED for decision in decided.values()
+            decision.verdict is Verdict.REJECTED for decision in verdicts.values()
         )
         told: list[Tell] = []
         for child in self.batch.children:
             if child.rank not in (Rank.AWAITING, Rank.AUTHORIZED):
                 continue
-            decision = decided.get(child.row.tool_call_id)
+            decision = verdicts.get(child.row.tool_call_id)
             name = child.row.tool_invocation_id
             if decision is not None and decision.verdict is Verdict.REJECTED:
                 told.append(Tell(name, "reject", Approval(decision.message)))

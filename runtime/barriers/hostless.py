@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
+
+from pawl.runtime.barriers.answering import Writing, decided, resolved_model, resolved_tool
 from pawl.runtime.barriers.claim import IsDead, existing
 from pawl.runtime.barriers.clocks import check_not_expired
 from pawl.runtime.barriers.commit import Commit
-from pawl.runtime.barriers.decide import approval_entry, fully_decided, receipts, to_commit
-from pawl.runtime.barriers.edits import Fit, asked_about, recorded, unchecked, with_real_values
-from pawl.runtime.barriers.facts import answer_entries, call_entry, counted
-from pawl.runtime.barriers.resolve import MODEL, Performed, resolve_model, resolve_tool, subjects
-from pawl.runtime.barriers.standing import moved
+from pawl.runtime.barriers.decide import to_commit
+from pawl.runtime.barriers.edits import Fit, asked_about, unchecked, with_real_values
+from pawl.runtime.barriers.resolve import MODEL, Performed, subjects
 from pawl.runtime.records.agents import Authority
 from pawl.runtime.records.approvals import Decision, Receipt
 from pawl.runtime.records.errors import NotSuspended, UnknownSubject
 from pawl.runtime.records.evolution import goes_on, under_this_spec
 from pawl.runtime.records.executions import ExecutionRecord, StopIntent
 from pawl.runtime.records.frozen import replace
-from pawl.runtime.records.journal import Content, JournalEntry, JournalKind
 from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.redaction import REDACTED
-from pawl.runtime.records.statuses import TERMINAL, Move
-from pawl.runtime.records.tools import ErrorInfo, ToolRow
+from pawl.runtime.records.statuses import TERMINAL
+from pawl.runtime.records.tools import ErrorInfo
 from pawl.runtime.store.ownership import claim
 from pawl.runtime.store.port import Operation, Transaction
 
@@ -72,22 +72,9 @@ def decide(
             raise NotSuspended(f"execution {execution_id} is {record.status} and waits for no decision")
         goes_on(record, "approval")
         check_not_expired(record, now)
-        fresh, edited = recorded(fresh, rows, fit)
-        written = receipts(record, fresh, now)
-        decided = replace(record, decisions=(*record.decisions, *fresh))
-        done = fully_decided(decided)
-        command = _command(
-            tx,
-            record,
-            moved(decided, Move.APPROVAL, now),
-            (approval_entry(record, fresh, now),),
-            owner=owner,
-            token=token,
-            now=now,
-            is_dead=is_dead,
-        )
-        replace(command, receipts=written, tools=edited, awaiting=None if done else "approval").run(tx)
-        return (*earlier, *written)
+        written = decided(record, fresh, rows, fit, now)
+        _command(tx, record, written, owner=owner, token=token, now=now, is_dead=is_dead).run(tx)
+        return (*earlier, *written.receipts)
 
     return run
 
@@ -117,32 +104,19 @@ def resolve(
         if subject not in subjects(record, rows):
             raise UnknownSubject(unknown_subject(execution_id, subject, subjects(record, rows)))
         goes_on(record, "resolution")
-        meta = {"subject": subject, "outcome": outcome}
-        journal = [JournalEntry(JournalKind.RECOVERY_RESOLVED, execution_id, now, None, meta)]
-        asked_still = [name for name in subjects(record, rows) if name != subject]
-        after = moved(record, Move.RESOLUTION, now)
-        if asked_still:  # it rests on, and its time stands still
-            after = replace(after, deadline=record.deadline, time_left=record.time_left)
         if subject == MODEL:
-            if outcome == "succeeded":
-                said = answer or ModelAnswer()
-                # Which arguments may be shown only the tools know, and their code is not here.
-                shown = [REDACTED] * len(said.calls)
-                journal[:0] = answer_entries(execution_id, str(record.llm_call_id), said, now, shown)
-                after = counted(after, said)
-            elif outcome == "failed":
-                journal.insert(0, call_entry(execution_id, str(record.llm_call_id), "failed", now))
-            after = replace(after, **resolve_model(record, outcome, answer, error))
-            tools: tuple[ToolRow, ...] = ()
-            contents: tuple[Content, ...] = ()
+            said = answer or ModelAnswer()
+            # Which arguments may be shown only the tools know, and their code is not here.
+            written = resolved_model(record, outcome, said, error, [REDACTED] * len(said.calls), now)
         else:
             row = next(row for row in rows if row.tool_call_id == subject)
-            resolved = resolve_tool(row, outcome, result, error)
-            tools = (resolved.row,)
-            contents = (resolved.content,) if resolved.content is not None else ()
-        command = _command(tx, record, after, tuple(journal), owner=owner, token=token, now=now, is_dead=is_dead)
-        replace(command, tools=tools, contents=contents).run(tx)
-        return after
+            written = resolved_tool(record, row, outcome, result, error, now)
+        if len(subjects(record, rows)) > 1:  # it rests on, and its time stands still
+            still = replace(written.record, deadline=record.deadline, time_left=record.time_left)
+            written = attrs.evolve(written, record=still)
+        command = _command(tx, record, written, owner=owner, token=token, now=now, is_dead=is_dead)
+        command.run(tx)
+        return command.record
 
     return run
 
@@ -156,8 +130,7 @@ def unknown_subject(execution_id: str, subject: str, known: Sequence[str]) -> st
 def _command(
     tx: Transaction,
     record: ExecutionRecord,
-    after: ExecutionRecord,
-    journal: tuple[JournalEntry, ...],
+    written: Writing,
     *,
     owner: str,
     token: str,
@@ -166,14 +139,18 @@ def _command(
 ) -> Commit:
     """Claim, and the commit that releases again in the same transaction."""
     root = claim(record.agent_id, owner, now, is_dead)(tx)
-    after = replace(under_this_spec(after), revision=record.revision + 1, token=token, updated_at=now)
+    after = replace(under_this_spec(written.record), revision=record.revision + 1, token=token, updated_at=now)
     return Commit(
         "hostless",
         Authority(owner, root.fence),
         after,
         (record.revision, record.token),
         tx.journal.position(record.agent_id),
-        journal,
+        written.journal,
+        written.contents,
+        written.tools,
+        written.receipts,
+        written.awaiting,
         release=True,
         bump=True,
     )
