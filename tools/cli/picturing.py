@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
+from pawl.generated.agent_invocation import State
+from pawl.runtime.records.evolution import WAITS
 from pawl.tools.cli.history import steps
 from pawl.tools.cli.output import Misuse
 from pawl.tools.cli.record import Snapshot
@@ -28,13 +30,9 @@ def standing(found: Snapshot) -> str:
     """The state of the machine that what is on disk means."""
     if found.ended:
         return found.record.status
-    match found.awaiting:
-        case "approval":
-            return "suspended"
-        case "resolution":
-            return "awaiting_resolution"
-        case None:
-            return STATES.get(found.barrier, "recovering")
+    if found.awaiting is not None:
+        return WAITS[found.awaiting]
+    return STATES.get(found.barrier, State.RECOVERING)
 
 
 def agent_machine() -> MachineModel:
