@@ -11,6 +11,7 @@ import attrs
 from pawl.runtime.agent.asynchronous import is_async
 from pawl.runtime.agent.callback import callback_of
 from pawl.runtime.agent.context import ToolContext
+from pawl.runtime.agent.filters import in_short
 from pawl.runtime.agent.freeze import freeze_mapping
 from pawl.runtime.agent.spoken import said
 from pawl.runtime.records.errors import InvalidArguments
@@ -157,7 +158,7 @@ def read_answer(answer: object) -> Authorization:
     except UnicodeEncodeError:
         raise TypeError(f"the reason {reason!r:.80} is not Unicode text (a lone surrogate)") from None
     # A StrEnum member is one of them too; the stored word is plain text.
-    return Authorization(cast(Permission, str.__str__(permission)), reason)
+    return Authorization(cast(Permission, str.__str__(permission)), in_short(reason))
 
 
 def _closed(error: Exception, quiet: bool) -> Authorization:

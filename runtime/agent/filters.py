@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
 from pawl.runtime.agent.callback import Callback
 from pawl.runtime.agent.freeze import freeze_mapping
+from pawl.runtime.llm.port import LARGEST_ANSWER
+
+_LONGEST_REASON: Final = 10_000
+"""Characters of a reason that are kept."""
 
 Stage: TypeAlias = Literal["input", "output", "tool_result"]
 
@@ -51,7 +55,7 @@ def filtered(answer: object, callback: Callback) -> str | Block:
     """
     if isinstance(answer, Block):
         reason = answer.reason if isinstance(answer.reason, str) else repr(answer.reason)
-        return Block(str.encode(reason, "utf-8", "backslashreplace").decode() or f"blocked by the {callback.where}")
+        return Block(in_short(reason) or f"blocked by the {callback.where}")
     if not isinstance(answer, str):
         kind = "None" if answer is None else f"a value of type {type(answer).__name__}"
         raise TypeError(f"it returned {kind}; return the text that goes on, or Block(reason)")
@@ -59,9 +63,18 @@ def filtered(answer: object, callback: Callback) -> str | Block:
     return str.__str__(answer)
 
 
+def in_short(reason: str) -> str:
+    """A reason as it is kept: of whatever length it is given, Unicode or not."""
+    kept = str.__str__(reason)
+    kept = kept if len(kept) <= _LONGEST_REASON else f"{kept[:_LONGEST_REASON]}… ({len(kept)} characters)"
+    return kept.encode("utf-8", "backslashreplace").decode()
+
+
 def check_unicode(text: str) -> None:
-    """Raise ValueError for text that cannot be written."""
+    """Raise ValueError for text that cannot be written, or is longer than any answer."""
     try:
-        str.encode(text)  # not by what a subclass of str makes of itself
+        size = len(str.encode(text))  # not by what a subclass of str makes of itself
     except UnicodeEncodeError as error:
         raise ValueError(f"it returned no Unicode text (a lone surrogate at character {error.start})") from None
+    if size > LARGEST_ANSWER:
+        raise ValueError(f"it returned {size} bytes, more than {LARGEST_ANSWER}")

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from pawl.runtime.agent.callback import Callback
-from pawl.runtime.agent.filters import Block, FilterQuery
+from pawl.runtime.agent.filters import Block, FilterQuery, in_short
 from pawl.runtime.agent.freeze import freeze_mapping
 from pawl.runtime.records.errors import ToolError
 
@@ -39,7 +39,7 @@ def passed(answer: object, callback: Callback, limit: int) -> str | Withheld:
     """
     if isinstance(answer, Block):
         reason = answer.reason if isinstance(answer.reason, str) else ""
-        said = str.encode(reason, "utf-8", "backslashreplace").decode() or f"blocked by the {callback.where}"
+        said = in_short(reason) or f"blocked by the {callback.where}"
         return Withheld(f"the result was withheld: {said}")
     if not isinstance(answer, str):
         raise ToolError(

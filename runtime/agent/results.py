@@ -127,7 +127,7 @@ class _Writer:
             if name in made:
                 raise ToolError(f"a dict with two keys that are {name!r:.60} as text{_at(path)}; JSON has text as keys")
             self._spend(len(name))
-            made[name] = self.convert(item, f"{path}.{name}", depth + 1)
+            made[name] = self.convert(item, f"{path}.{name:.60}", depth + 1)
         return made
 
     def _fields(self, value: Any, names: list[str], path: str, depth: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pawl.runtime.agent.settings import check_run_timeout
 from pawl.runtime.app.answers import Answers
 from pawl.runtime.app.events import EventStream, Wanted
 from pawl.runtime.app.execution import Execution
-from pawl.runtime.app.words import LARGEST_CONTEXT, check_text
+from pawl.runtime.app.words import check_context, check_text
 from pawl.runtime.execution.admitting import RunRequest
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.streams import BUFFER
@@ -256,7 +256,7 @@ def _json(context: Mapping[str, Any] | None) -> dict[str, Any] | None:
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArguments(f"durable_context is not JSON: {error}") from None
-    check_text("durable_context, as JSON,", text, LARGEST_CONTEXT)
+    check_context(context, text)
     if not _keys_are_text(context):
         raise InvalidArguments("durable_context is not JSON: every key must be text, at every depth")
     loaded: dict[str, Any] = json.loads(text)

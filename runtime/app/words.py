@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -29,8 +30,8 @@ LONGEST: Final = LARGEST_ANSWER
 LONGEST_WORDS: Final = 1 << 16
 """UTF-8 bytes of what explains something: a message about a decision, an error."""
 
-LARGEST_CONTEXT: Final = 1 << 20
-"""UTF-8 bytes of a durable context, as JSON."""
+_CONTEXT: Final = Bounds()
+"""Of a durable context: it is shown to whatever takes part in a run, each time."""
 
 _EDIT: Final = Bounds(LARGEST_ANSWER, 100_000)
 """Of edited arguments, whatever their tool takes: its code may be elsewhere."""
@@ -54,5 +55,14 @@ def check_edit(name: str, edit: object) -> None:
     """Raises InvalidArguments for edited arguments that no tool takes so much of."""
     try:
         _EDIT.check(edit, f"the edited arguments of item {name!r:.100}")
+    except Mismatch as mismatch:
+        raise InvalidArguments(mismatch.said()) from None
+
+
+def check_context(context: Mapping[str, object], text: str) -> None:
+    """Raises InvalidArguments for a durable context that is too much; `text` is it as JSON."""
+    check_text("durable_context, as JSON,", text, _CONTEXT.bytes)
+    try:
+        _CONTEXT.check(dict(context), "the values of durable_context")
     except Mismatch as mismatch:
         raise InvalidArguments(mismatch.said()) from None

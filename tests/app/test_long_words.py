@@ -11,11 +11,17 @@ from growth import is_linear
 from pawl import (
     Agent,
     AgentNotFound,
+    Block,
+    Blocked,
     Decision,
     ExecutionNotFound,
+    Failed,
     InvalidArguments,
+    Rejected,
+    Rest,
     StaleRequest,
     Suspended,
+    ToolError,
     Verdict,
     call,
     scripted,
@@ -53,6 +59,11 @@ DEEDS: list[tuple[Deed, type[Exception], str]] = [
         lambda r, e, q: r.start(AGENT, "go", durable_context={"a": BOOK}),
         InvalidArguments,
         "durable_context, as JSON, has 1048584 bytes, more than 1048576",
+    ),
+    (
+        lambda r, e, q: r.start(AGENT, "go", durable_context={"a": [0] * 10_000}),
+        InvalidArguments,
+        "the values of durable_context hold more than 10000 values; give less at once",
     ),
     (lambda r, e, q: r.open(AGENT, BOOK), InvalidArguments, "cannot be an agent's id; give printable text"),
     (lambda r, e, q: r.purge(BOOK), AgentNotFound, "there is no agent 'xxx"),
@@ -100,6 +111,38 @@ def test_too_long_it_is_refused_in_few_words(at: int) -> None:
         assert says in str(caught.value)
         assert len(str(caught.value)) < 400
         assert runtime.executions() == before
+
+
+def ended(agent: Agent) -> Rest:
+    with sync.Runtime("memory://", agents=[agent]) as runtime:
+        return runtime.run(agent, "go")
+
+
+def test_what_filters_make_is_no_longer_than_any_answer() -> None:
+    end = ended(Agent(name="a", model=scripted(["hi"]), output_filters=[lambda text: SHELF]))
+    assert isinstance(end, Failed)
+    assert "it returned 8388609 bytes, more than 8388608" in end.error.message
+
+
+def test_reasons_are_cut_off_with_their_length() -> None:
+    @tool(approval=lambda query: ("reject", BOOK))
+    def send(a: Any) -> str:
+        """Send."""
+        return ""
+
+    blocked = ended(Agent(name="a", model=scripted(["hi"]), output_filters=[lambda text: Block(BOOK)]))
+    rejected = ended(Agent(name="a", model=scripted([call("send", a=1)]), tools=[send]))
+    assert isinstance(blocked, Blocked)
+    assert isinstance(rejected, Rejected)
+    for said in (blocked.error.message, rejected.reason):
+        assert said.endswith("x… (1048576 characters)")
+        assert len(said) < 10_100
+
+
+def test_a_key_of_a_result_is_in_no_place_whole() -> None:
+    with pytest.raises(ToolError) as caught:
+        refund.result_text({BOOK[:1000]: {"a": object()}})
+    assert f" at {'x' * 60}.a, which" in str(caught.value)
 
 
 @pytest.mark.parametrize(
