@@ -135,6 +135,7 @@ class World:
             if process is not None and process.alive:
                 self._world.end(process)
             self._process, self._runtime = self._world.open(*self._agents), None
+            self._world.settle()  # what waits is announced behind the opening, and keeps nobody waiting then
         assert self._process is not None
         return self._process
 
@@ -276,6 +277,7 @@ class World:
         if agents:
             self._agents = self._cast.ready(agents)
         self._process, self._runtime = self._world.open(*self._agents, **options), None
+        self._world.settle()
         return self.runtime
 
     def _close(self, process: Process) -> None:
