@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import Any
 
 import attrs
@@ -29,12 +30,15 @@ class Lease:
     """Renews the owner row every RENEW_EVERY seconds. A renewal that fails is tried again at the next.
 
     The fence guards what is written, the lease what is started: a process that slept through its lease asks the store
-    before it acts.
+    before it acts. How long it slept two clocks tell: one may be set, the other may stand still with the machine.
     """
 
     def __init__(self, environment: Environment, store: Store, owner: Owner) -> None:
         self._environment, self._store, self.owner = environment, store, owner
         self._until = owner.expires_at
+        self._asked: dict[float, float] = {}
+        """By the end of a lease that was asked for: when that was."""
+        self._lasts = environment.elapsed() + LEASE
         self.lapses = 0
         self._timer: Cancellable | None = None
         self._stopped = False
@@ -45,21 +49,30 @@ class Lease:
         return self._until
 
     def renewed(self) -> Owner:
-        """The row as it should stand now."""
-        self.owner = attrs.evolve(self.owner, expires_at=self._environment.now() + LEASE)
+        """The row as it should stand now. Where the clock was set back, it ends earlier than it did: a lapse."""
+        expires_at = self._environment.now() + LEASE
+        if expires_at < self.owner.expires_at:
+            self.lapses += 1
+        self._asked[expires_at] = self._environment.elapsed()
+        self.owner = attrs.evolve(self.owner, expires_at=expires_at)
         return self.owner
 
     def written(self, owner: Owner) -> None:
         """That row is on record; whether it came too late is counted in `lapses`."""
-        if self._environment.now() >= self._until:
+        if not self._holds():
             self.lapses += 1
-        self._until = max(self._until, owner.expires_at)
+        asked, now = self._asked.get(owner.expires_at, -math.inf), self._environment.elapsed()
+        self._until, self._lasts = owner.expires_at, asked + LEASE
+        self._asked = {expires: at for expires, at in self._asked.items() if now < at + LEASE}
 
     def holds_since(self, lapses: int) -> bool:
         """Whether nobody can have taken over what was claimed after so many lapses, as far as the clock says. From any
         thread.
         """
-        return self.lapses == lapses and self._environment.now() < self._until
+        return self.lapses == lapses and self._holds()
+
+    def _holds(self) -> bool:
+        return self._environment.now() < self._until and self._environment.elapsed() < self._lasts
 
     def keep(self) -> None:
         """Begin to renew."""

@@ -32,10 +32,13 @@ class Cancellable(Protocol):
 
 
 class Environment(Protocol):
-    """What a runtime needs of the world. All but `now` and `wake` is called on the loop only."""
+    """What a runtime needs of the world. All but `now`, `elapsed` and `wake` is called on the loop only."""
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Unix seconds, on a clock that may be set."""
+
+    def elapsed(self) -> float:
+        """Seconds since some moment, on a clock that nobody sets."""
 
     def new_id(self) -> str:
         """A name that nothing else has, in any process."""
@@ -96,6 +99,10 @@ class AsyncioEnvironment:
     def now(self) -> float:
         """Unix seconds."""
         return time.time()
+
+    def elapsed(self) -> float:
+        """On some systems without the time in which the machine slept."""
+        return time.monotonic()
 
     def new_id(self) -> str:
         """32 random hex digits."""

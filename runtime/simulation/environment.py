@@ -64,6 +64,10 @@ class SimulatedEnvironment:
         """Unix seconds of the virtual clock."""
         return EPOCH + self._loop.time()
 
+    def elapsed(self) -> float:
+        """Seconds of the virtual clock."""
+        return self._loop.time()
+
     def new_id(self) -> str:
         """The process's name and a number."""
         self._ids += 1

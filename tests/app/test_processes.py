@@ -95,6 +95,41 @@ def test_a_call_that_had_not_begun_when_its_process_fell_asleep_never_begins(at:
         assert not [entry for entry in world.witness.entries if entry.process == "p1-" and entry.at >= taken_over_at]
 
 
+@pytest.mark.parametrize("asleep", [True, False], ids=["while it sleeps", "before it sleeps"])
+@pytest.mark.parametrize("jump", [-3 * 3600, 3 * 3600])
+@pytest.mark.parametrize("at", ["tool:add#1", "tool:pay#1"])
+def test_a_call_that_had_not_begun_never_begins_though_the_clock_of_its_process_was_set(
+    at: str, jump: float, asleep: bool
+) -> None:
+    with World(CLERK) as world:
+        world.fault(at, "hold")
+        first = world.open()
+        client = Client(world, CLERK)
+        call = first.begin(client._step(first))
+        while not world.held(at):
+            world.settle()
+            world.advance(1)
+        environment = first.environment
+        right = environment.now
+        if asleep:
+            world.pause(first)
+        environment.now = lambda: right() + jump  # type: ignore[method-assign]
+        if not asleep:
+            world.advance(15)  # it renews its lease by that clock
+            world.pause(first)
+        world.advance(31 + max(0, jump))
+        taken_over_at = world.now
+        assert isinstance(Client(world, CLERK).see_through(), Completed)
+        requests = len(world.witness.requests)
+        world.unpause(first)
+        world.release(at)
+        world.advance(100)
+        with pytest.raises(Superseded):
+            world.wait(call)
+        assert len(world.witness.requests) == requests
+        assert not [entry for entry in world.witness.entries if entry.process == "p1-" and entry.at >= taken_over_at]
+
+
 @tool(approval=True)
 def pay(cents: int) -> str:
     """Pay."""
