@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 import attrs
 
-SECRET: Final = 424_242_424_242
-"""What stands in secret arguments, and nowhere else."""
+SECRET: Final = 709_318_264_605
+"""What stands in secret arguments, and nowhere else: no text that repeats itself holds it by chance."""
 
 
 @attrs.frozen(kw_only=True)
