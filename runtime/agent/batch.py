@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, assert_never
 
 import attrs
 
@@ -23,12 +23,21 @@ class Rank(IntEnum):
     TERMINAL = 5
 
 
-_RANKS = {
-    ToolStatus.NEW: Rank.NEW,
-    ToolStatus.AWAITING_APPROVAL: Rank.AWAITING,
-    ToolStatus.AUTHORIZED: Rank.AUTHORIZED,
-    ToolStatus.PENDING: Rank.NEW,
-}
+def rank_of(status: ToolStatus) -> Rank:
+    """How far a call has come whose row says this."""
+    match status:
+        case ToolStatus.NEW:
+            return Rank.NEW
+        case ToolStatus.AWAITING_APPROVAL:
+            return Rank.AWAITING
+        case ToolStatus.AUTHORIZED:
+            return Rank.AUTHORIZED
+        case ToolStatus.PENDING:
+            return Rank.NEW  # whoever ran it is gone
+        case ToolStatus.COMPLETED | ToolStatus.FAILED | ToolStatus.REJECTED | ToolStatus.CANCELLED | ToolStatus.UNKNOWN:
+            return Rank.TERMINAL
+        case _:
+            assert_never(status)
 
 
 _SETTLED = frozenset({Rank.AWAITING, Rank.AUTHORIZED, Rank.TERMINAL})
@@ -65,7 +74,7 @@ class ChildFact:
     @classmethod
     def stored(cls, row: ToolRow, body: str | None, tells_model: bool) -> ChildFact:
         """The fact that a stored row is to a later process."""
-        rank = _RANKS.get(row.status, Rank.TERMINAL)
+        rank = rank_of(row.status)
         return cls(row, rank, spoken(row, body), tells_model, lost=row.status is ToolStatus.PENDING)
 
     @property
@@ -114,7 +123,7 @@ class Batch:
 
     def told(self, row: ToolRow, text: str) -> Batch:
         """With a child's news; news that would lower its rank changes nothing."""
-        rank = _RANKS.get(row.status, Rank.TERMINAL)
+        rank = rank_of(row.status)
         return self._each(
             lambda child: (
                 replace(child, row=row, text=text, rank=rank, lost=False)
