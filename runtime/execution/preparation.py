@@ -54,12 +54,12 @@ class Preparation:
 
     def filter(self, effect: FilterText, invocation: AgentInvocation, post: Post) -> None:
         """Check an output's type, run the filters of a stage: `…_filtered`, `…_filter_failed`, or `output_invalid`."""
-        work = self._filter(effect, invocation)
+        work = partial(self._filter, effect, invocation)
         self._start(effect.work, work, f"{effect.stage}_filter_failed", post)
 
     def request(self, effect: PrepareRequest, invocation: AgentInvocation, post: Post) -> None:
         """Put a request together: `context_ready`, or `context_failed`."""
-        work = self._request(effect, invocation)
+        work = partial(self._request, effect, invocation)
         self._start(effect.work, work, "context_failed", post)
 
     def stop(self, work: str) -> None:
@@ -97,11 +97,10 @@ class Preparation:
         if invocation.preparing is not None and self._running.get(invocation.preparing) is running:
             self.late(invocation, post)
 
-    def _start(self, name: str, work: Coroutine[Any, Any, Said], failed: str, post: Post) -> None:
+    def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, Said]], failed: str, post: Post) -> None:
         running = Step(failed, self._environment.now())
 
         def ended(said: Said | None, error: BaseException | None) -> None:
-            work.close()  # called off before its first turn, it would warn that nobody has awaited it
             if self._running.pop(name, None) is None:
                 return  # abandoned
             if running.look is not None:
@@ -113,12 +112,13 @@ class Preparation:
 
         async def step() -> Said:
             STEP.set(running)
-            return await work
+            return await work()  # made here: called off before its first turn, it would warn that nobody awaited it
 
+        began = step()
         try:
-            running.job = self._environment.spawn(step(), ended)
+            running.job = self._environment.spawn(began, ended)
         except BaseException:
-            work.close()
+            began.close()
             raise
         self._running[name] = running
 
