@@ -251,3 +251,49 @@ def test_another_value_in_a_column_is_found(towns: list[Town], table: str) -> No
 @pytest.mark.parametrize("table", [*RECORDS, "journal"])
 def test_another_value_in_a_record_is_found(towns: list[Town], table: str) -> None:
     assert unseen(towns, table, records) == listed(UNSEEN, table)
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+BETWEEN: Final[dict[type, Any]] = {str: "between", bytes: b"between", int: 2**40, float: 0.5}
+"""A value that no row has, while two of them are exchanged."""
+
+SAME_ANYWAY: Final[dict[str, str]] = {
+    "journal: content": f"{ONLY_HERE}, where it is what somebody wrote to the model, or the model in between",
+}
+
+
+def swapped(connection: sqlite3.Connection, table: str) -> Iterator[str]:
+    """The columns of which two rows were exchanged, and nothing was found."""
+    keys = KEYS[table].split(", ")
+    where = " AND ".join(f"{name} IS ?" for name in keys)
+    names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+    rows = connection.execute(f"SELECT {', '.join(keys)}, {', '.join(names)} FROM {table}").fetchall()
+    town = Town(connection)
+    for place, one in enumerate(rows):
+        for two in rows[place + 1 : place + 9]:
+            for at, name in enumerate(names, len(keys)):
+                if name in keys or one[at] == two[at]:
+                    continue
+                connection.execute("SAVEPOINT swap")
+                try:
+                    change = f"UPDATE {table} SET {name} = ? WHERE {where}"
+                    connection.execute(change, (BETWEEN.get(type(one[at])), *one[: len(keys)]))
+                    connection.execute(change, (one[at], *two[: len(keys)]))
+                    if town.seen(change, (two[at], *one[: len(keys)])) is False:
+                        yield f"{table}: {name}"
+                except sqlite3.IntegrityError:
+                    pass
+                finally:
+                    connection.execute("ROLLBACK TO swap")
+                    connection.execute("RELEASE swap")
+
+
+@pytest.mark.parametrize("table", [table for table in KEYS if table != "seal"])
+def test_two_values_that_are_exchanged_are_found(whole: Path, table: str) -> None:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    with sqlite3.connect(whole) as file:
+        file.backup(connection)
+    file.close()
+    assert set(swapped(connection, table)) == listed(SAME_ANYWAY, table)
+    connection.close()
