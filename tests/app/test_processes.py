@@ -121,8 +121,8 @@ def test_a_call_that_had_not_begun_never_begins_though_the_clock_of_its_process_
         taken_over_at = world.now
         assert isinstance(Client(world, CLERK).see_through(), Completed)
         requests = len(world.witness.requests)
+        world.release(at)  # it comes before the renewal that is due
         world.unpause(first)
-        world.release(at)
         world.advance(100)
         with pytest.raises(Superseded):
             world.wait(call)
