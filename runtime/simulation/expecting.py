@@ -82,7 +82,7 @@ def _run(stage: Stage, run: Run, wanted: RunExpected) -> Iterable[tuple[str, obj
         yield from _error(wanted.error, seen.error)
     record = seen.record
     for name in ("status", "phase", "revision"):
-        if getattr(wanted, name) is not None:
+        if getattr(wanted, name) is not UNWRITTEN:
             yield name, getattr(wanted, name), getattr(record, name, None)
     if wanted.pending is not None:
         yield from _listed("pending", wanted.pending, getattr(seen.rest, "undecided", ()))
@@ -100,7 +100,7 @@ def _run(stage: Stage, run: Run, wanted: RunExpected) -> Iterable[tuple[str, obj
     for call in wanted.keys:
         keys = seen.keys(call)
         yield f"keys.{call}", "one key" if keys else "an attempt", "one key" if len(keys) == 1 else sorted(keys)
-    if wanted.state is not None:
+    if wanted.state is not UNWRITTEN:
         yield "state", wanted.state, seen.state
 
 

@@ -105,6 +105,7 @@ class Faults:
     """The plan of one world, the counters that its addresses are about, and all places that were met, in order."""
 
     def __init__(self, faults: Iterable[Fault] = ()) -> None:
+        self._forgotten: list[Fault] = []
         self._plan: dict[tuple[str | None, str], list[Fault]] = {}
         self._scoped: Counter[tuple[str, str]] = Counter()
         self.counts: Counter[str] = Counter()
@@ -128,6 +129,7 @@ class Faults:
 
     def forget(self) -> None:
         """Plan nothing any more but what holds something."""
+        self._forgotten += [fault for fault in self.unmet if fault.do != "hold"]
         for place, planned in self._plan.items():
             self._plan[place] = [fault for fault in planned if fault.do == "hold"]
 
@@ -159,4 +161,4 @@ class Faults:
     @property
     def unmet(self) -> tuple[Fault, ...]:
         """Faults whose place was never reached."""
-        return tuple(fault for planned in self._plan.values() for fault in planned)
+        return (*self._forgotten, *(fault for planned in self._plan.values() for fault in planned))

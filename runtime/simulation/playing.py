@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, Self
 
 import attrs
@@ -36,6 +37,7 @@ class Played:
     at: Place | None = None
     trace: tuple[str, ...] = ()
     unsupported: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -63,20 +65,39 @@ def play(scenario: Scenario, *, store: Store | None = None, seed: int | None = N
     stage = Stage(scenario, store, seed)
     trace = Trace(stage)
     try:
-        Player(stage).play()
-    except Mismatched as error:
-        return Played(scenario, str(error), error.at, trace.lines)
-    except StepFailed as error:
-        return Played(scenario, str(error), error.at, trace.lines, isinstance(error, Unsupported))
-    except Violated as error:
-        return Played(scenario, f"invariant {error}", scenario.at, trace.lines)
-    except Stuck as error:
-        return Played(scenario, f"it is stuck: {error}", scenario.at, trace.lines)
-    except (AssertionError, PawlError, CallLost) as error:
-        return Played(scenario, f"{type(error).__name__}: {error}", scenario.at, trace.lines)
+        failure, at, unsupported_step = _wrong(stage)
+        return Played(scenario, failure, at, trace.lines, unsupported_step, tuple(_notes(stage)))
     finally:
         stage.world.close()
-    return Played(scenario, None, None, trace.lines)
+
+
+def _wrong(stage: Stage) -> tuple[str | None, Place | None, bool]:
+    """What is wrong first, where that stands, and whether it is that a step is not supported."""
+    try:
+        Player(stage).play()
+    except Mismatched as error:
+        return str(error), error.at, False
+    except StepFailed as error:
+        return str(error), error.at, isinstance(error, Unsupported)
+    except Violated as error:
+        return f"invariant {error}", stage.scenario.at, False
+    except Stuck as error:
+        return f"it is stuck: {error}", stage.scenario.at, False
+    except (AssertionError, PawlError, CallLost) as error:
+        return f"{type(error).__name__}: {error}", stage.scenario.at, False
+    return None, None, False
+
+
+def _notes(stage: Stage) -> Iterator[str]:
+    """What a scenario says that came to nothing, which may be what it is about, or may be a mistake in it."""
+    unmet = Counter((fault.at, fault.do) for fault in stage.world.faults.unmet)
+    for fault in stage.scenario.faults:
+        if unmet[fault.at, fault.do.kind]:
+            unmet[fault.at, fault.do.kind] -= 1
+            where = f"{fault.place}: " if fault.place is not None else ""
+            yield f"{where}the fault {fault.do.kind} at {fault.at} was never reached"
+    for key, number in stage.script.missing.items():
+        yield f"{stage.scenario.at}: model {key!r} was asked for answer number {number}, and has none"
 
 
 class Player:
@@ -93,9 +114,11 @@ class Player:
         self.steps()
         if scenario.expect is not None:
             check(self.stage, scenario.expect)
-        left_over = self.stage.script.left_over
+        script = self.stage.script
+        left_over, missing = script.left_over, dict(script.missing)
         self.stage.world.invariants.check()
         check_left(self.stage.world)
+        script.missing = missing
         for key, count in left_over.items():
             what = f"{count} answers of model {key!r} were" if count > 1 else f"1 answer of model {key!r} was"
             raise StepFailed(f"{what} never asked for", scenario.at)

@@ -288,21 +288,21 @@ class UsageExpected:
 
 @attrs.frozen
 class RunExpected:
-    """What a run must have come to; what is not written is not compared."""
+    """What a run must have come to; what is not written is not compared. Null is of a run that has no record."""
 
     outcome: OUTCOMES | None = None
     output: str | _Open | None = UNWRITTEN
     error: WantedError | _Open | None = UNWRITTEN
-    status: str | None = None
-    phase: str | None = None
-    revision: int | None = None
+    status: str | _Open | None = UNWRITTEN
+    phase: str | _Open | None = UNWRITTEN
+    revision: int | _Open | None = UNWRITTEN
     pending: Wanted | None = None
     unresolved: Wanted | None = None
     journal: Wanted | None = None
     usage: UsageExpected | None = None
     events: Wanted | None = None
     keys: dict[str, Literal["same"]] = attrs.field(factory=dict)
-    state: str | None = None
+    state: str | _Open | None = UNWRITTEN
     at: Place | None = attrs.field(default=None, kw_only=True, eq=False, repr=False, metadata=_NO_KEY)
 
 

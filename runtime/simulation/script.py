@@ -26,6 +26,8 @@ class Script:
     def __init__(self, answers: Mapping[str, tuple[Answer, ...]]) -> None:
         self._left = {key: list(given) for key, given in answers.items()}
         self._given: dict[tuple[str, int], Answer] = {}
+        self.missing: dict[str, int] = {}
+        """The number of the first answer that was asked for and is not there, by logical agent."""
 
     def next(self, definition: str, request: ModelRequest) -> Answer:
         """The answer to this attempt: the same again for the same answer's number, unless it was a failure, which is
@@ -39,6 +41,7 @@ class Script:
         if left:
             given = self._given[owed] = left.pop(0)
         elif given is None or not given.hang:
+            self.missing.setdefault(request.agent_id, request.sequence)
             raise ModelError(f"the scenario has no answer number {request.sequence} for {request.agent_id}; add one")
         return given
 

@@ -232,3 +232,38 @@ def test_one_that_does_not_hold_fails_the_test_with_its_place() -> None:
 def test_one_that_cannot_be_read_says_everything_that_is_wrong() -> None:
     with pytest.raises(InvalidArguments, match=r"(?s)scenario:1:1: Y12 unknown key 'nme'; .*scenario:1:1: Y13 "):
         run_scenario("nme: x\n")
+
+
+def test_a_run_without_a_record_is_expected_to_have_none() -> None:
+    expected = "expect: {r1: {outcome: refused, status: null, phase: null, revision: null, state: null}}"
+    text = f"""
+scenario: 1
+name: a start that is refused
+agents: {{clerk: {{}}}}
+faults: [{{at: "admission#1", do: {{refuse: too_large}}}}]
+steps:
+  - fails: {{step: {{start: {{agent: clerk, input: go, as: r1}}}}, with: InvalidArguments}}
+{expected}
+"""
+    (played,) = run_scenario(text)
+    assert played.notes == ()
+
+    with pytest.raises(AssertionError, match="r1.status: expected null, actual completed"):
+        run_scenario(DONE + "expect: {r1: {status: null}}\n")
+
+
+def test_a_fault_that_was_never_reached_is_noted_and_so_is_an_answer_that_is_not_there() -> None:
+    (scenario,) = scenarios_of(DONE + "faults: [{at: 'outcome#2', do: crash_before_commit}]\n")
+    (silent,) = scenarios_of(DONE.replace("[{text: done}]", "[]"))
+
+    assert play(scenario).notes == ("scenario:7:10: the fault crash_before_commit at outcome#2 was never reached",)
+    assert play(silent).notes == ("scenario:2:1: model 'clerk' was asked for answer number 1, and has none",)
+
+
+DONE = """
+scenario: 1
+name: a run that ends
+agents: {clerk: {}}
+model: {clerk: [{text: done}]}
+steps: [{start: {agent: clerk, input: go, as: r1}}]
+"""

@@ -15,7 +15,7 @@ from pawl.runtime.simulation.spelling import scenario_text
 from pawl.tools.cli.beside import beside
 from pawl.tools.cli.compiling import as_data
 from pawl.tools.cli.fresh import check_kind, stores
-from pawl.tools.cli.output import Misuse, finding, leave, out
+from pawl.tools.cli.output import Misuse, err, finding, leave, out
 from pawl.tools.cli.output import as_json as print_json
 from pawl.tools.cli.progress import bar
 from pawl.tools.compiler.findings import Finding
@@ -99,6 +99,8 @@ def _tell(played: Played, *, trace: bool) -> None:
         for line in played.trace:
             out(line)
     at = played.at or played.scenario.at
+    for note in played.notes:
+        err(f"note: {note}")
     if played.ok:
         out(f"ok    {played.scenario.name}", "green")
     else:
@@ -132,6 +134,7 @@ def _explored(explored: Explored) -> dict[str, Any]:
 def _data(played: Played, trace: bool) -> dict[str, Any]:
     place = _place(played.at or played.scenario.at)
     said: dict[str, Any] = {"name": played.scenario.name, "ok": played.ok, "failure": played.failure, "at": place}
+    said["notes"] = list(played.notes)
     return {**said, "trace": list(played.trace)} if trace else said
 
 

@@ -14,7 +14,7 @@ from pawl.tools.compiler.load import checked_text, documents, text_of
 from pawl.tools.compiler.nodes import Document
 from pawl.tools.scenario.names import check_names
 from pawl.tools.scenario.reader import Reader
-from pawl.tools.scenario.schema import HOOKS, read_scenario, read_step
+from pawl.tools.scenario.schema import HOOKS, SPOKEN, read_scenario, read_step
 
 WORDS = Words("a scenario", "`scenario: 1` and `name: …`", "ten", "scenarios")
 
@@ -52,7 +52,7 @@ def _loaded(text: str | Document, file: str) -> Loaded:
 def _scenario(document: Document) -> tuple[Scenario | None, Sequence[Finding]]:
     if document.root is None:
         return None, document.findings
-    reader = Reader(HOOKS, read_step)
+    reader = Reader(HOOKS, read_step, SPOKEN)
     scenario = read_scenario(reader, document.root)
     if scenario is not None and not reader.findings:
         check_names(scenario, reader)

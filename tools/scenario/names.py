@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Final
 
+from pawl.generated import agent_invocation, tool_invocation
 from pawl.runtime.simulation.scenario import PLACES, Expected, Place, Scenario
 from pawl.runtime.simulation.steps import (
     FIRST,
@@ -26,6 +28,11 @@ from pawl.runtime.simulation.steps import (
 from pawl.tools.compiler.findings import listed, quoted, suggest
 from pawl.tools.compiler.model import Position
 from pawl.tools.scenario.reader import Reader
+
+EVENTS: Final = frozenset(
+    str(event) for machine in (agent_invocation.MACHINE, tool_invocation.MACHINE) for event in machine.event
+)
+"""What can come too late."""
 
 
 def check_names(scenario: Scenario, reader: Reader) -> None:
@@ -112,6 +119,8 @@ class _Names:
             self._known("a tool", tool, self._tools(), expected.at)
         for name in (*(expected.model_calls or ()), *expected.model_input):
             self._known("a definition or a logical agent", name, agents, expected.at)
+        for event in expected.stale:
+            self._known("an event of runs and their calls", event, EVENTS, expected.at)
         for name in (*expected.admission, *expected.owner, *expected.transcript):
             self._known("a logical agent", name, self._logical, expected.at)
 

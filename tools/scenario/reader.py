@@ -6,7 +6,7 @@ import json
 import re
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import Enum
 from typing import Annotated, Any, Final, Literal
 
@@ -35,12 +35,13 @@ _LONGEST_NUMBER: Final = 400
 class Reader:
     """One pass over one document. Reading never raises: it notes a finding and answers INVALID.
 
-    `hooks` read classes that have a shape of their own in a file, `whatever` what has the type Any: steps.
+    `hooks` read classes that have a shape of their own in a file, `whatever` what has the type Any: steps. In what is
+    `spoken` a null is refused that does not say anything: it would pass for an expectation.
     """
 
-    def __init__(self, hooks: dict[type, Hook], whatever: Hook) -> None:
+    def __init__(self, hooks: dict[type, Hook], whatever: Hook, spoken: Collection[type] = ()) -> None:
         self.findings: list[Finding] = []
-        self._hooks, self._whatever = hooks, whatever
+        self._hooks, self._whatever, self._spoken = hooks, whatever, spoken
 
     # values by type -----------------------------------------------------------------------------------------
 
@@ -157,7 +158,11 @@ class Reader:
             if field is None:
                 self.unknown_key(key, fields)
                 continue
-            found = self.read(hints[field.name], value)
+            if cls in self._spoken and _is_null(value) and not _says_null(hints[field.name]):
+                said = f"nothing is compared here; write what {quoted(key.text)} must be, or remove the key"
+                found = self.wrong("Y14", value.at, said)
+            else:
+                found = self.read(hints[field.name], value)
             if found is not INVALID:
                 made[field.name] = found
             sound = sound and (found is not INVALID or field.default is not attrs.NOTHING)
@@ -228,6 +233,11 @@ def _scalar(text: str) -> Any:
 
 def _is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.plain and node.text in ("null", "")
+
+
+def _says_null(kind: Any) -> bool:
+    """Whether null is something that can be expected there, which leaving the key out is not."""
+    return any(map(_is_mark, typing.get_args(kind)))
 
 
 def _is_mark(kind: Any) -> bool:

@@ -19,11 +19,13 @@ from pawl.runtime.simulation.scenario import (
     Expected,
     FaultDef,
     FilterDef,
+    InputExpected,
     ListenerDef,
     Probed,
     RunExpected,
     Scenario,
     ToolDef,
+    UsageExpected,
     Wanted,
     WantedError,
 )
@@ -287,7 +289,12 @@ def _wanted(reader: Reader, node: Node) -> Any:
         node = _only(reader, node, "includes")
         if node is INVALID:
             return INVALID
-    return _with(reader.read(tuple[str, ...], node), lambda items: Wanted(items, includes))
+    found = reader.read(tuple[str, ...], node)
+    if includes and found == ():
+        return reader.wrong(
+            "Y14", node.at, "every list includes nothing; write what it must include, or remove the key"
+        )
+    return _with(found, lambda items: Wanted(items, includes))
 
 
 def _error(reader: Reader, node: Node) -> Any:
@@ -348,6 +355,10 @@ HOOKS: Final[dict[type, Hook]] = {
     WantedError: _error,
     Expected: _expected,
 }
+
+
+SPOKEN: Final = (Expected, RunExpected, UsageExpected, InputExpected, WantedError)
+"""Where a null that says nothing would pass for an expectation."""
 
 
 def _record(reader: Reader, cls: type[Any], node: Node, **more: Any) -> tuple[Any, bool]:
