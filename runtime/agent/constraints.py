@@ -52,7 +52,8 @@ NAMES: Final = (*_NUMBERS, *_LENGTHS, "pattern")
 class Constraint:
     """One rule: its JSON schema keyword with its value, in words, and the check of a canonical value.
 
-    `cost` is what checking may take, where that is to be counted.
+    `cost` is what checking may take, where that is to be counted. One that is not `told` stands in no schema: some
+    providers enforce only schemas that have no such keyword.
     """
 
     keyword: str
@@ -60,6 +61,7 @@ class Constraint:
     says: str
     check: Callable[[Any], bool]
     cost: Cost | None = None
+    told: bool = True
 
 
 @attrs.frozen
@@ -75,7 +77,7 @@ class ConstrainedShape(WrappedShape):
 
     def schema(self) -> dict[str, Any]:
         """Add the rules."""
-        return self.shape.schema() | {rule.keyword: rule.bound for rule in self.constraints}
+        return self.shape.schema() | {rule.keyword: rule.bound for rule in self.constraints if rule.told}
 
     def read(self, value: Any, path: str) -> Read:
         """Take what the shape takes and no rule forbids."""
@@ -116,9 +118,10 @@ def constrained(shape: Shape, found: Iterable[tuple[str, Any]], where: str) -> S
 def _short_enough(pattern: Constraint, rules: Iterable[Constraint], where: str) -> tuple[Constraint, ...]:
     """A limit of length for text with a pattern, where it needs one and has none. Raises InvalidArguments."""
     most = longest(re.compile(pattern.bound))
+    limit = _rule(TEXT, "max_length", most, where)
     given = min((rule.bound for rule in rules if rule.keyword == "maxLength"), default=None)
     if most >= (FEWEST if given is None else min(given, MOST)):
-        return () if given is not None or most >= MOST else (_rule(TEXT, "max_length", most, where),)
+        return () if given is not None or most >= MOST else (attrs.evolve(limit, told=False),)
     if most < FEWEST:
         raise InvalidArguments(
             f"{where}: the pattern {pattern.bound!r:.60} may try an endless number of ways: two parts of it, one of "

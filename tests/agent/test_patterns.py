@@ -93,12 +93,12 @@ def test_usual_patterns_need_no_limit_of_length(pattern: str) -> None:
         "^(?=.*a)(?!.*b).*c.*$",
     ],
 )
-def test_others_get_one_which_the_model_is_told(pattern: str) -> None:
+def test_others_get_one_which_the_model_is_told_when_it_gives_more(pattern: str) -> None:
     most = longest(re.compile(pattern))
     assert FEWEST <= most <= 1000
     assert Cost(re.compile(pattern)).of(most // 2) <= STEPS
     one = taking(Text(pattern))
-    assert one.spec.parameters["properties"]["a"]["maxLength"] == most
+    assert "maxLength" not in one.spec.parameters["properties"]["a"]  # for OpenAI's strict mode
     with pytest.raises(InvalidArguments, match=f"at most {most} characters, got the text"):
         one.validate_value({"a": "!" * (most + 1)})
 
