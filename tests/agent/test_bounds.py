@@ -226,7 +226,7 @@ def nested(one: Callable[[Any], Any], value: Any) -> Callable[[int], Any]:
     ],
 )
 def test_unions_that_contain_themselves_read_each_part_once(work: Callable[[int], Callable[[], object]]) -> None:
-    assert is_linear(work, 5)
+    assert is_linear(work, 3)
 
 
 def test_a_name_of_a_mebibyte_is_not_compared_with_others() -> None:
