@@ -6,7 +6,6 @@ import math
 import shutil
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,28 +13,7 @@ from pawl.runtime.records.errors import PawlError
 from pawl.runtime.store.sqlite import SqliteStore
 from pawl.runtime.upkeep.check import check_store
 from pawl.runtime.upkeep.collect import collect
-from store.faults import sqlite_error
-
-
-class Mortal:
-    """Connections of a process that dies at a statement: from there on nothing of it reaches the file."""
-
-    def __init__(self, at: float) -> None:
-        self.statements, self._at = 0, at
-
-    def connect(self, uri: str, timeout: float) -> sqlite3.Connection:
-        mortal = self
-
-        class Connection(sqlite3.Connection):
-            def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
-                mortal.statements += 1
-                if mortal.statements > mortal._at:
-                    raise sqlite_error(sqlite3.SQLITE_IOERR)
-                return super().execute(sql, *parameters)
-
-        return sqlite3.connect(
-            uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False, factory=Connection
-        )
+from upkeep.mortal import Mortal
 
 
 def collected(path: Path, mortal: Mortal) -> int:
