@@ -329,7 +329,7 @@ WORKER = """
 import asyncio, sys
 from pawl import Agent, Runtime, call, scripted, tool
 
-@tool
+@tool(approval=True)
 def look(n: int) -> str:
     return f"seen {n % 3}"
 
@@ -337,7 +337,9 @@ async def main(url, name):
     agent = Agent(name="busy", model=scripted([call("look", n=7), "shared answer"]), tools=[look])
     async with Runtime(url, [agent]) as runtime:
         for number in range(10**9):
-            await runtime.run(agent, f"asked {number // 3}", agent_id=f"{name}-{number}")
+            rest = await runtime.run(agent, f"asked {number // 3}", agent_id=f"{name}-{number}")
+            end = await runtime.decide(rest.request.id, approve=True)
+            assert end.output == "shared answer", end
             print(number, flush=True)
 
 asyncio.run(main(*sys.argv[1:]))
