@@ -12,11 +12,12 @@ import attrs
 
 from pawl.runtime.agent.ahead import ReadText
 from pawl.runtime.agent.bounds import DEEPEST, UNBOUNDED, Bounds
+from pawl.runtime.agent.constraints import ConstrainedShape
 from pawl.runtime.agent.context import ToolContext
 from pawl.runtime.agent.mismatch import Mismatch, got, quietly
 from pawl.runtime.agent.reading import one_reading
-from pawl.runtime.agent.redaction import redacts
-from pawl.runtime.agent.shapes import Shape
+from pawl.runtime.agent.redaction import inside, redacts
+from pawl.runtime.agent.shapes import Reference, Shape, UnionShape
 from pawl.runtime.records.errors import InvalidArguments
 
 _ARGUMENTS: Final = "the arguments"
@@ -33,9 +34,11 @@ class Parameters:
     context: str | None = None
     most: Bounds = Bounds()  # noqa: RUF009 - frozen
     redacts: bool = attrs.field(init=False)
+    _watched: bool = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "redacts", redacts(self.shape))
+        object.__setattr__(self, "_watched", self.redacts or _is_watched(self.shape))
 
     def validate(self, raw_json: str) -> dict[str, Any]:
         """Canonical JSON arguments from model text; empty text is an empty object. Raises InvalidArguments."""
@@ -63,6 +66,8 @@ class Parameters:
         return values if self.context is None else {**values, self.context: context}
 
     def _read(self, arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        if not self._watched:
+            return self._read_object(arguments)
         with one_reading(), quietly(self.redacts):
             return self._read_object(arguments)
 
@@ -120,61 +125,103 @@ def plain(value: object, noun: str = _ARGUMENTS, most: Bounds = Bounds()) -> Any
     """A copy of `value` in plain dicts, lists and scalars; tuples become lists. Raises Mismatch: it is not JSON, or
     more than `most`.
     """
-    return _Plain(noun, most).copy(value, 0)
+    return _Plain(noun, most).whole(value)
+
+
+class _Wrong(Exception):
+    """A part is not JSON data; `parts` lead to it, from the inside."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        self.parts: list[Any] = []
+        super().__init__(problem)
+
+    def said(self, noun: str) -> str:
+        """The problem with its place, in which no name is long."""
+        parts = (f"[{part}]" if isinstance(part, int) else f".{part!s:.60}" for part in reversed(self.parts))
+        return f"{''.join(parts).lstrip('.') or noun}: {self.problem}"
 
 
 class _Plain:
-    """Copies one value. Where it is in it is a list of parts: text that grows with each level could become long."""
+    """Copies one value. Where it is in it is told only when something is wrong: a place could become long."""
+
+    __slots__ = ("_left", "_most", "_noun", "_values")
 
     def __init__(self, noun: str, most: Bounds) -> None:
         self._noun, self._most = noun, most
-        self._values, self._characters = most.values, most.bytes
-        self._path: list[str | int] = []
+        self._values, self._left = most.values, most.bytes
 
-    def copy(self, value: Any, depth: int) -> Any:
-        if depth > DEEPEST:
-            raise Mismatch(f"{self._noun} are nested deeper than {DEEPEST} levels")
+    def whole(self, value: Any) -> Any:
+        """The copy. Raises Mismatch."""
+        try:
+            return self._copy(value, 0)
+        except _Wrong as wrong:
+            raise Mismatch(wrong.said(self._noun)) from None
+
+    def _copy(self, value: Any, depth: int) -> Any:
         self._values -= 1
         if self._values < 0:
             raise self._most.too_many(self._noun)
-        if value is None or type(value) is bool:
-            return value
-        if type(value) is str:
+        kind = type(value)
+        if kind is str:
             return self._text(value)
-        if type(value) is int:
+        if value is None or kind is bool:
+            return value
+        if kind is int:
             if value.bit_length() > 4096:
-                raise self._wrong("a number of more than a thousand digits")
+                raise _Wrong("a number of more than a thousand digits")
             return value
-        if type(value) is float:
+        if kind is float:
             if not math.isfinite(value):
-                raise self._wrong(f"{value} is not a JSON number")
+                raise _Wrong(f"{value} is not a JSON number")
             return value
-        if isinstance(value, list | tuple):
-            return [self._inside(at, item, depth) for at, item in enumerate(value)]
-        if isinstance(value, dict):
-            return {self._name(name): self._inside(name, item, depth) for name, item in value.items()}
-        raise self._wrong(f"a {type(value).__name__} is not JSON data")
+        if not isinstance(value, dict | list | tuple):
+            raise _Wrong(f"a {kind.__name__} is not JSON data")
+        if depth >= DEEPEST and value:
+            raise Mismatch(f"{self._noun} are nested deeper than {DEEPEST} levels")
+        return self._names(value, depth + 1) if isinstance(value, dict) else self._items(value, depth + 1)
 
-    def _inside(self, part: str | int, value: Any, depth: int) -> Any:
-        self._path.append(part)
-        copied = self.copy(value, depth + 1)
-        self._path.pop()
-        return copied
+    def _names(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
+        made = {}
+        for name, item in value.items():
+            if type(name) is not str:
+                raise _Wrong(f"the name {name!r:.60} must be text")
+            key = self._text(name)
+            try:
+                made[key] = self._copy(item, depth)
+            except _Wrong as wrong:
+                wrong.parts.append(name)
+                raise
+        return made
 
-    def _name(self, name: Any) -> str:
-        if type(name) is not str:
-            raise self._wrong(f"the name {name!r:.60} must be text")
-        return self._text(name)
+    def _items(self, value: Any, depth: int) -> list[Any]:
+        made: list[Any] = []
+        for item in value:
+            try:
+                made.append(self._copy(item, depth))
+            except _Wrong as wrong:
+                wrong.parts.append(len(made))
+                raise
+        return made
 
     def _text(self, text: str) -> str:
         try:
-            self._characters -= len(text) if text.isascii() else len(text.encode())
+            self._left -= len(text) if text.isascii() else len(text.encode())
         except UnicodeEncodeError as error:
-            raise self._wrong(f"not Unicode text (a lone surrogate at character {error.start})") from None
-        if self._characters < 0:
+            raise _Wrong(f"not Unicode text (a lone surrogate at character {error.start})") from None
+        if self._left < 0:
             raise self._most.too_long(self._noun)
         return text
 
-    def _wrong(self, problem: str) -> Mismatch:
-        parts = (f"[{part}]" if isinstance(part, int) else f".{part:.60}" for part in self._path)
-        return Mismatch(f"{''.join(parts).lstrip('.') or self._noun}: {problem}")
+
+def _is_watched(shape: Shape) -> bool:
+    """Whether reading it has to know what was read before: of unions, of what contains itself, of patterns."""
+    left, seen = [shape], set()
+    while left:
+        one = left.pop()
+        if isinstance(one, UnionShape | Reference) or (isinstance(one, ConstrainedShape) and one.has_pattern):
+            return True
+        if id(one) not in seen:
+            seen.add(id(one))
+            left.extend(inside(one))
+    return False

@@ -71,6 +71,11 @@ class ConstrainedShape(WrappedShape):
     constraints: tuple[Constraint, ...]
 
     @property
+    def has_pattern(self) -> bool:
+        """Whether one of the rules is a pattern."""
+        return any(rule.cost for rule in self.constraints)
+
+    @property
     def says(self) -> str:
         """Add the rules."""
         return f"{self.shape.says}, {' and '.join(rule.says for rule in self.constraints)}"

@@ -54,10 +54,11 @@ def _redacts(shape: Shape, seen: set[int]) -> bool:
     if id(shape) in seen:
         return False
     seen.add(id(shape))
-    return any(_redacts(inner, seen) for inner in _inside(shape))
+    return any(_redacts(inner, seen) for inner in inside(shape))
 
 
-def _inside(shape: Shape) -> Iterator[Shape]:
+def inside(shape: Shape) -> Iterator[Shape]:
+    """The shapes that one is made of."""
     match shape:
         case WrappedShape(inner):
             yield inner
@@ -85,7 +86,7 @@ def references_in(shape: Shape) -> list[Reference]:
             if id(one) in found:
                 continue
             found[id(one)] = one
-        left.extend(_inside(one))
+        left.extend(inside(one))
     return list(found.values())
 
 
