@@ -90,7 +90,8 @@ class RepositoriesConformance(Conformance):
 
     def test_a_body_is_read_by_its_digest(self, tmp_path: Path) -> None:
         """Whatever text it is."""
-        bodies = ["", "hello", "nul \x00 inside", "schön \u2028 \U0001f980", "x" * 1_000_000]
+        unusual = ["nul \x00 inside", "schön \u2028 \U0001f980", "scho\u0308n", " ends with space ", "a\r\nb\rc\n"]
+        bodies = ["", "hello", *unusual, "x" * 1_000_000]
         with self.opened(tmp_path) as store:
             for body in bodies * 2:
                 done(store, using(lambda tx, body: tx.contents.put(Content.of(body)), body))

@@ -132,7 +132,7 @@ Sample = Callable[[Sequence[tuple[Fault, ...]]], Sequence[tuple[Fault, ...]]]
 
 
 def _disturbances(base: Came, pairs: bool) -> Iterator[tuple[Fault, ...]]:
-    taken = {met.key for _, met in base.fired}
+    taken = {met.key for fault, met in base.fired if fault.do != "hold"}  # what was held begins after all
     singles: list[Fault] = []
     for met in base.places:
         name = met.address.partition("#")[0]

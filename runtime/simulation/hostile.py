@@ -38,7 +38,8 @@ VALUES: Final[tuple[Any, ...]] = (
 
 FITTING: Final[tuple[Any, ...]] = (
     None, True, False, 0, -1, 2**53 + 1, 10**400, 0.1, -0.0, 1e308, 5e-324, "", "\x00", "\x7f\u2028\u202e",
-    "\U0001f980", "\ud7ff\ue000\uffff", "'; DROP TABLE agents; --", "%s%n", "x" * 100_000, [], {}, [[[]]],
+    "\U0001f980", "\ud7ff\ue000\uffff", "e\u0301\u212b",
+    "'; DROP TABLE agents; --", "%s%n", "x" * 100_000, [], {}, [[[]]],
     {"": {"": ""}}, _nested(50),
     {"__class__": "os.system", "$ref": "#", "\u0000": 1}, {"a.b[0]": ["c"]},
 )  # fmt: skip

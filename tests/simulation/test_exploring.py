@@ -213,3 +213,26 @@ def test_time_that_passes_is_shown_in_one_go(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_cannot_be_read_is_refused() -> None:
     with pytest.raises(InvalidArguments, match="Y13"):
         explore_scenario("name: x\n")
+
+
+HELD = """
+scenario: 1
+name: a body and a model call that are held
+agents: {clerk: {tools: {add: {recovery: replay, returns: "3"}}}}
+model: {clerk: [{calls: [{id: c1, tool: add}]}, {text: done}]}
+steps:
+  - hold: add
+  - start: {agent: clerk, input: go, as: r1}
+  - hold: model
+  - release: add
+  - release: model
+"""
+
+
+def test_what_is_held_is_disturbed_when_it_begins() -> None:
+    (held,) = scenarios_of(HELD)
+    played = play(held).check()
+    barriers = sum(line.endswith(": committed") for line in played.trace)
+
+    assert barriers == 6
+    assert explore(held).check().tried == 5 * barriers + 3 * 3

@@ -248,7 +248,7 @@ steps:
     (played,) = run_scenario(text)
     assert played.notes == ()
 
-    with pytest.raises(AssertionError, match="r1.status: expected null, actual completed"):
+    with pytest.raises(AssertionError, match="status: expected null, actual completed"):
         run_scenario(DONE + "expect: {r1: {status: null}}\n")
 
 
