@@ -19,7 +19,7 @@ from pawl.runtime.execution.measuring import stats_of
 from pawl.runtime.execution.output import current_rest
 from pawl.runtime.execution.stats import Stats
 from pawl.runtime.execution.streams import BUFFER
-from pawl.runtime.execution.watch import unclaimed, why_unclaimed
+from pawl.runtime.execution.watch import readable, unclaimed, why_unclaimed
 from pawl.runtime.records.approvals import Decision, Receipt
 from pawl.runtime.records.errors import InvalidArguments, RuntimeClosed
 from pawl.runtime.records.executions import ExecutionRecord
@@ -150,13 +150,16 @@ class Runtime(Life):
     ) -> Sequence[ExecutionRecord]:
         """Records in order of creation, `limit` of them at most; `after` is the last id seen.
 
-        Raises InvalidArguments, StoreError.
+        One that cannot be read is left out, and hides none of the others: that is logged, `why_unclaimed` says why, and
+        `pawl ls` shows it in its place. Raises InvalidArguments, StoreError.
         """
         host = self._open()
         if type(limit) is not int or not 0 <= limit <= LARGEST:
             raise InvalidArguments(f"limit={limit!r:.40} must be a whole number, 0 or more, and less than 2**63")
-        rows = await host.store.read(lambda tx: list(tx.executions.list(agent_id, open_only, after, limit)))
-        return [record for record, _ in rows]
+        found = await host.store.read(readable(agent_id, open_only, after, limit))
+        for unreadable in found.unreadable:
+            self._watch.leave(unreadable)
+        return [record for record, _ in found.rows]
 
     async def result(self, execution_id: str) -> Rest[Any] | None:
         """The rest that an execution is at, None while it moves. Raises ExecutionNotFound, StoreError."""

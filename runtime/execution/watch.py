@@ -25,6 +25,7 @@ from pawl.runtime.records.errors import (
     OutcomeUnknown,
     PawlError,
     SpecMismatch,
+    StoreCorrupt,
     Superseded,
 )
 from pawl.runtime.records.events import Event, EventKind
@@ -32,6 +33,7 @@ from pawl.runtime.records.evolution import refusal
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.store.ownership import bury
 from pawl.runtime.store.port import Operation, Transaction
+from pawl.runtime.store.unreadable import Surveyed, Unreadable, unread
 
 _log = logging.getLogger("pawl.adoption")
 
@@ -44,7 +46,7 @@ class Watch:
     def __init__(self, host: Host, interval: float) -> None:
         self._host, self._interval = host, interval
         self._timer: Cancellable | None = None
-        self._stopped = False
+        self._stopped = self._unburied = False
         self.refused: dict[str, PawlError] = {}
 
     def keep(self) -> None:
@@ -77,10 +79,20 @@ class Watch:
                 host.stop_live(execution_id)
         if not host.definitions:
             return
-        if await host.store.read(_any_dead(host.is_dead)):
-            # The adapter knows leases by their end; a process of this machine that is gone need not be waited for.
-            await host.store.commit(bury(host.is_dead))
+        await self._bury()
         await self._adopt_all(lambda after: _adoptable(host.owner, host.environment.now(), after))
+
+    async def _bury(self) -> None:
+        """The adapter knows leases by their end; a process of this machine that is gone need not be waited for."""
+        host = self._host
+        try:
+            if await host.store.read(_any_dead(host.is_dead)):
+                await host.store.commit(bury(host.is_dead))
+        except StoreCorrupt as error:
+            # What runs out without being read is waited for, and keeps nobody else's work from being adopted.
+            if not self._unburied:
+                _log.warning("a lease cannot be read (%s); `pawl fsck` says which", type(error).__name__)
+            self._unburied = True
 
     async def begin(self) -> None:
         """The first look. Behind it, what waits is announced again, where anybody listens: nobody waits for that, since
@@ -105,13 +117,22 @@ class Watch:
         host.environment.spawn(self._adopt_all(lambda after: _resting(now, after), told), announced)
         return None
 
-    async def _adopt_all(self, page: Callable[[str], Operation[_Page]], told: Collection[str] = ()) -> None:
+    async def _adopt_all(self, page: Callable[[str], Operation[Page]], told: Collection[str] = ()) -> None:
         """Page by page, each page at once: their claims commit together. Not what was `told` of until then."""
         after: str | None = ""
         while after is not None and not self._stopped:
             found = await self._host.store.read(page(after))
+            for unreadable in found.unreadable:
+                self.leave(unreadable)
             await asyncio.gather(*(self._adopt(*row, told) for row in found.rows))
             after = found.last
+
+    def leave(self, found: Unreadable) -> None:
+        """Say once that it is left untouched. Not why: that shows the value which does not fit."""
+        if found.execution_id not in self.refused:
+            said = "execution %s of agent %s is left untouched, its record cannot be read; `pawl fsck` says why"
+            _log.warning(said, *_names(found), extra=about(*_names(found)))
+        self.refused[found.execution_id] = StoreCorrupt(str(found))
 
     async def _stopping(self, record: ExecutionRecord) -> bool:
         """Whether it is only to be ended; asked of work of another version alone."""
@@ -139,13 +160,14 @@ class Watch:
             self.refused[record.execution_id] = error
         except (AgentBusy, Superseded, NotSuspended):
             return  # another process, or another call of this one, was faster
-        except PawlError as error:
-            self._not_adopted(record, error)
         except Exception as error:
-            # One that cannot be made sense of must not keep the others from being adopted.
-            if record.execution_id not in self.refused:
+            passing = isinstance(error, PawlError) and not isinstance(error, StoreCorrupt)
+            if passing or record.execution_id not in self.refused:
                 self._not_adopted(record, error)
-            self.refused[record.execution_id] = OutcomeUnknown(f"it could not be adopted here: {error!r}")
+            if not passing:
+                # One that cannot be made sense of must not keep the others from being adopted.
+                left = f"it could not be adopted here: {error!r}"
+                self.refused[record.execution_id] = error if isinstance(error, PawlError) else OutcomeUnknown(left)
 
     @staticmethod
     def _not_adopted(record: ExecutionRecord, error: Exception) -> None:
@@ -164,7 +186,7 @@ class Watch:
         await self._host.bring(record, agent, "approval", "approval_expired", payload)
 
 
-def _names(record: ExecutionRecord) -> tuple[str, str]:
+def _names(record: Surveyed) -> tuple[str, str]:
     return record.execution_id, record.agent_id
 
 
@@ -183,14 +205,17 @@ def _any_dead(is_dead: Callable[[Owner], bool]) -> Operation[bool]:
 
 
 def unclaimed(known: Collection[str], refused: Mapping[str, PawlError]) -> Operation[list[ExecutionRecord]]:
-    """Open work that is left alone here: of definitions or specs that are not known, and what was `refused`, by id."""
+    """Open work that is left alone here: of definitions or specs that are not known, and what was `refused`, by id.
+    Not what cannot be read: there is no record of that to give.
+    """
     left = dict(refused)
 
     def read(tx: Transaction) -> list[ExecutionRecord]:
         found: list[ExecutionRecord] = []
         after = ""
-        while rows := tx.executions.list(open_only=True, after=after):
-            found += [record for record, awaiting in rows if _why(record, awaiting, known, left) is not None]
+        while rows := tx.executions.survey(open_only=True, after=after):
+            records = ((record, awaiting) for record, awaiting in rows if isinstance(record, ExecutionRecord))
+            found += [record for record, awaiting in records if _why(record, awaiting, known, left) is not None]
             after = rows[-1][0].execution_id
         return found
 
@@ -202,7 +227,10 @@ def why_unclaimed(execution_id: str, known: Collection[str], refused: Mapping[st
     left = dict(refused)
 
     def read(tx: Transaction) -> str | None:
-        record = existing(tx, execution_id)
+        try:
+            record = existing(tx, execution_id)
+        except StoreCorrupt as error:
+            return unread(execution_id, error)
         return None if ended(record) else _why(record, awaiting_of(tx, record), known, left)
 
     return read
@@ -218,27 +246,51 @@ def _why(
 
 
 @attrs.frozen
-class _Page:
-    """Some records with what each waits for, and the id to go on after; None when there are no more."""
+class Page:
+    """Some records with what each waits for, what cannot be read, and the id to go on after; None when there are no
+    more.
+    """
 
     rows: Sequence[tuple[ExecutionRecord, Awaiting | None]]
+    unreadable: Sequence[Unreadable]
     last: str | None
 
+    @classmethod
+    def of(cls, found: Sequence[tuple[Surveyed, Awaiting | None]]) -> Page:
+        """A page of what a look over the store found."""
+        rows = [(one, awaiting) for one, awaiting in found if isinstance(one, ExecutionRecord)]
+        unreadable = [one for one, _ in found if isinstance(one, Unreadable)]
+        return cls(rows, unreadable, found[-1][0].execution_id if found else None)
 
-def _adoptable(owner: str, now: float, after: str) -> Operation[_Page]:
-    def read(tx: Transaction) -> _Page:
-        records = tx.executions.adoptable(owner, now, after=after)
-        return _Page([(record, None) for record in records], records[-1].execution_id if records else None)
+
+def readable(agent_id: str | None, open_only: bool, after: str, limit: int) -> Operation[Page]:
+    """The first `limit` executions behind `after` that can be read, and those between them that cannot."""
+
+    def read(tx: Transaction) -> Page:
+        page = Page((), (), after)
+        while page.last is not None and len(page.rows) < limit:
+            wanted = limit - len(page.rows)
+            more = Page.of(found := tx.executions.survey(agent_id, open_only, page.last, wanted))
+            last = more.last if len(found) == wanted else None
+            page = Page((*page.rows, *more.rows), (*page.unreadable, *more.unreadable), last)
+        return page
 
     return read
 
 
-def _resting(now: float, after: str) -> Operation[_Page]:
+def _adoptable(owner: str, now: float, after: str) -> Operation[Page]:
+    def read(tx: Transaction) -> Page:
+        return Page.of([(found, None) for found in tx.executions.adoptable(owner, now, after=after)])
+
+    return read
+
+
+def _resting(now: float, after: str) -> Operation[Page]:
     """What waits for answers, but for what has waited too long: that is ended, not announced."""
 
-    def read(tx: Transaction) -> _Page:
-        rows = tx.executions.list(open_only=True, after=after)
-        waiting = [row for row in rows if row[1] is not None and not expired(row[0], now)]
-        return _Page(waiting, rows[-1][0].execution_id if rows else None)
+    def read(tx: Transaction) -> Page:
+        page = Page.of(tx.executions.survey(open_only=True, after=after))
+        waiting = [row for row in page.rows if row[1] is not None and not expired(row[0], now)]
+        return attrs.evolve(page, rows=waiting)
 
     return read

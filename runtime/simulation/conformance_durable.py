@@ -37,6 +37,7 @@ from pawl.runtime.simulation.samples import (
 from pawl.runtime.store.answers import Answer, Committed, Refused, Superseded, Unavailable, Uncertain
 from pawl.runtime.store.ownership import assert_fence, claim
 from pawl.runtime.store.port import Store, Transaction
+from pawl.runtime.store.unreadable import Surveyed, Unreadable
 
 
 class SharedConformance(Conformance):
@@ -330,7 +331,7 @@ class SharedConformance(Conformance):
             assert done(store, _count) == landed + 2
 
     def test_a_record_that_somebody_has_rewritten_is_not_read(self, tmp_path: Path) -> None:
-        """Nor taken for work; nothing is imported for it, and everything else goes on."""
+        """Nor taken for work, but told in its place; nothing is imported for it, and everything else goes on."""
         with self.opened(tmp_path) as store:
             done(store, _begin)
             known = set(sys.modules)
@@ -339,7 +340,11 @@ class SharedConformance(Conformance):
             with self.opened(tmp_path) as store:
                 with pytest.raises(CodecError):
                     store.read(lambda tx: tx.executions.get("e"))
-                assert store.read(lambda tx: tx.executions.adoptable("me", 10.0)) == []
+                with pytest.raises(CodecError):
+                    store.read(lambda tx: tx.executions.list())
+                told = store.read(_adoptable_or_listed)
+                assert [type(one) for one in told] == [Unreadable] * 2
+                assert [(one.execution_id, one.agent_id, one.created_at) for one in told] == [("e", "a", 10.0)] * 2
                 assert done(store, _count) == counted
             assert set(sys.modules) == known
 
@@ -396,6 +401,10 @@ def _begin(tx: Transaction) -> None:
     tx.agents.insert(an_agent())
     tx.executions.insert(an_execution())
     tx.journal.append("a", 0, [an_entry("first")])
+
+
+def _adoptable_or_listed(tx: Transaction) -> list[Surveyed]:
+    return [*tx.executions.adoptable("me", 10.0), *(found for found, _ in tx.executions.survey())]
 
 
 def _all(tx: Transaction) -> tuple[Any, ...]:

@@ -149,6 +149,7 @@ class ExecutionsConformance(Conformance):
             assert _listed(store, agent_id="none") == []
             assert _listed(store, after="open-b") == []
             refusal(store, lambda tx: tx.executions.list(after="none"), ExecutionNotFound)
+            refusal(store, lambda tx: tx.executions.survey(after="none"), ExecutionNotFound)
 
     def test_what_nobody_drives_can_be_adopted(self, tmp_path: Path) -> None:
         """Of no owner, of one without a lease, of one whose lease ran out; not what is mine, alive, or has ended."""
@@ -200,6 +201,7 @@ def _listed(
     store: Store, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
 ) -> list[str]:
     found = done(store, lambda tx: tx.executions.list(agent_id, open_only, after, limit))
+    assert done(store, lambda tx: tx.executions.survey(agent_id, open_only, after, limit)) == found
     return [record.execution_id for record, _ in found]
 
 

@@ -15,6 +15,7 @@ from pawl.runtime.records.errors import (
     AgentBusy,
     AgentExists,
     AlreadyDecided,
+    CodecError,
     ExecutionNotFound,
     IdConflict,
     StoreCorrupt,
@@ -25,7 +26,8 @@ from pawl.runtime.records.journal import MESSAGE_KINDS, Content, JournalEntry, J
 from pawl.runtime.records.strict_json import check_unicode, decode_json, encode_json
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.memory_upkeep import MemoryUpkeep
-from pawl.runtime.store.rules import VISIBLE, digest_key, due_at, is_open, no_agent, readable
+from pawl.runtime.store.rules import VISIBLE, digest_key, due_at, is_open, no_agent
+from pawl.runtime.store.unreadable import Surveyed, Unreadable
 
 _ABSENT: Final = object()
 
@@ -39,6 +41,8 @@ class Tables:
         self.owners: dict[str, str] = {}
         self.contents: dict[str, str] = {}
         self.executions: dict[str, tuple[str, Awaiting | None]] = {}
+        self.made: dict[str, tuple[str, float]] = {}
+        """By execution: its agent, and when it was made; kept beside the record, for when that cannot be read."""
         self.open_of: dict[str, str] = {}
         self.starts: dict[tuple[str, str], str] = {}
         self.requests: dict[str, str] = {}
@@ -147,7 +151,7 @@ class _Agents(_Repository):
 
     def delete(self, agent_id: str) -> None:
         tables = self._tables
-        mine = {key for key in tables.executions if _record(tables, key).agent_id == agent_id}
+        mine = {key for key, (agent, _) in tables.made.items() if agent == agent_id}
         requests = [request for request, execution in tables.requests.items() if execution in mine]
         for request in requests:
             tables.drop(tables.decisions, tables.decisions_of.get(request, ()))
@@ -155,7 +159,7 @@ class _Agents(_Repository):
             tables.drop(tables.tools, tables.tools_of.get(execution, ()))
         tables.drop(tables.decisions_of, requests)
         tables.drop(tables.requests, requests)
-        for table in (tables.tools_of, tables.intents, tables.executions):
+        for table in (tables.tools_of, tables.intents, tables.executions, tables.made):
             tables.drop(table, mine)
         tables.drop(tables.journal, [key for key in tables.journal if key[0] == agent_id])
         tables.drop(tables.starts, [key for key in tables.starts if key[0] == agent_id])
@@ -236,6 +240,7 @@ class _Executions(_Repository):
         if (record.agent_id, record.start_id) in tables.starts:
             raise IdConflict(f"start id {record.start_id!r} was used before; use a new id for new work")
         tables.put(tables.starts, (record.agent_id, record.start_id), record.execution_id)
+        tables.put(tables.made, record.execution_id, (record.agent_id, record.created_at))
         self._write(record, None)
 
     def get(self, execution_id: str) -> ExecutionRecord | None:
@@ -268,15 +273,29 @@ class _Executions(_Repository):
     def list(
         self, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
     ) -> Sequence[tuple[ExecutionRecord, Awaiting | None]]:
-        stored = (self._tables.executions[key] for key in self._keys(agent_id, open_only))
-        rows = sorted(((decode(text, ExecutionRecord), wait) for text, wait in stored), key=_age)
-        behind = self._behind(after)
-        found = [
-            row
-            for row in rows
-            if (agent_id is None or row[0].agent_id == agent_id) and (behind is None or _age(row) > behind)
-        ]
-        return found[:limit]
+        page = self._page(agent_id, open_only, after, limit)
+        return [(_record(self._tables, key), self._tables.executions[key][1]) for key in page]
+
+    def survey(
+        self, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
+    ) -> Sequence[tuple[Surveyed, Awaiting | None]]:
+        page = self._page(agent_id, open_only, after, limit)
+        return [(_found(self._tables, key), self._tables.executions[key][1]) for key in page]
+
+    def _page(self, agent_id: str | None, open_only: bool, after: str, limit: int) -> Sequence[str]:
+        made = self._tables.made
+        keys = (key for key in self._keys(agent_id, open_only) if agent_id is None or made[key][0] == agent_id)
+        return self._ordered(keys, after)[:limit]
+
+    def _ordered(self, keys: Iterable[str], after: str) -> Sequence[str]:
+        """In order of creation, behind the execution `after`."""
+        made = self._tables.made
+        ages = sorted((made[key][1], key) for key in keys)
+        if not after:
+            return [key for _, key in ages]
+        _known_execution(self._tables, after)
+        behind = made[after][1], after
+        return [age[1] for age in ages if age > behind]
 
     def _keys(self, agent_id: str | None, open_only: bool) -> Iterable[str]:
         """The executions to look at: of open ones there is one an agent."""
@@ -287,24 +306,14 @@ class _Executions(_Repository):
             return tables.open_of.values()
         return (tables.open_of[agent_id],) if agent_id in tables.open_of else ()
 
-    def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[ExecutionRecord]:
-        found = []
+    def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[Surveyed]:
+        found = {}
         for execution_id in self._tables.open_of.values():
-            text, awaiting = self._tables.executions[execution_id]
-            record = readable(execution_id, text)
-            if record is None:
-                continue
-            due = due_at(record, awaiting)
+            record, awaiting = _found(self._tables, execution_id), self._tables.executions[execution_id][1]
+            due = due_at(record, awaiting) if isinstance(record, ExecutionRecord) else None
             if (awaiting is None or (due is not None and due <= now)) and self._free(record.agent_id, owner_id, now):
-                found.append((record, awaiting))
-        behind = self._behind(after)
-        return [row[0] for row in sorted(found, key=_age) if behind is None or _age(row) > behind][:limit]
-
-    def _behind(self, after: str) -> tuple[float, str] | None:
-        if not after:
-            return None
-        _known_execution(self._tables, after)
-        return _age((_record(self._tables, after), None))
+                found[execution_id] = record
+        return [found[key] for key in self._ordered(found, after)[:limit]]
 
     def _free(self, agent_id: str, owner_id: str, now: float) -> bool:
         owner = decode(self._tables.agents[agent_id], AgentRoot).owner
@@ -381,8 +390,11 @@ def _record(tables: Tables, execution_id: str) -> ExecutionRecord:
     return decode(tables.executions[execution_id][0], ExecutionRecord)
 
 
-def _age(row: tuple[ExecutionRecord, Awaiting | None]) -> tuple[float, str]:
-    return row[0].created_at, row[0].execution_id
+def _found(tables: Tables, execution_id: str) -> Surveyed:
+    try:
+        return _record(tables, execution_id)
+    except CodecError as error:
+        return Unreadable(execution_id, *tables.made[execution_id], str(error))
 
 
 def _identity(record: ExecutionRecord) -> tuple[str, str, float]:

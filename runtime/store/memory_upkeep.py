@@ -7,9 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from pawl.runtime.records.codec import decode
-from pawl.runtime.records.errors import CodecError, StoreCorrupt
-from pawl.runtime.records.executions import ExecutionRecord
+from pawl.runtime.records.errors import StoreCorrupt
 from pawl.runtime.records.journal import JournalEntry
 from pawl.runtime.store.upkeep import Cleared, Stored, Stray, Table
 
@@ -59,19 +57,13 @@ class MemoryUpkeep:
 
     def executions(self, agent_id: str, after: Any = None, limit: int = 500) -> Sequence[Stored]:
         """The executions of an agent."""
-        mine = ((self._age(name), name) for _, name in self._tables.starts_of(agent_id))
+        mine = ((self._tables.made[name][1], name) for _, name in self._tables.starts_of(agent_id))
         places = sorted(place for place in mine if after is None or place > after)[:limit]
         return [
             Stored(name, _bytes(text), {"awaiting": awaiting}, (at, name))
             for at, name in places
             for text, awaiting in [self._tables.executions[name]]
         ]
-
-    def _age(self, execution_id: str) -> float:
-        try:
-            return decode(self._tables.executions[execution_id][0], ExecutionRecord).created_at
-        except CodecError:
-            return 0.0
 
     def journal(self, agent_id: str, after: int = 0, limit: int = 500) -> Sequence[Stored]:
         """The journal of an agent."""
@@ -174,6 +166,7 @@ class MemoryUpkeep:
             (tables.intents, executions),
             (tables.starts, [key for key, name in tables.starts_of(agent_id) if name in gone]),
             (tables.executions, executions),
+            (tables.made, executions),
         ]
         for table, keys in removed:
             tables.drop(table, keys)

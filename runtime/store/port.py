@@ -18,6 +18,7 @@ from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopInten
 from pawl.runtime.records.journal import Content, JournalEntry, JournalRecord
 from pawl.runtime.records.tools import ToolRow
 from pawl.runtime.store.answers import Answer
+from pawl.runtime.store.unreadable import Surveyed
 from pawl.runtime.store.upkeep import Upkeep
 
 T = TypeVar("T")
@@ -104,12 +105,18 @@ class Executions(Protocol):
         self, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
     ) -> Sequence[tuple[ExecutionRecord, Awaiting | None]]:
         """Records in order of creation (created_at, id); `after` is the last id seen. Raises ExecutionNotFound when
-        that one is gone."""
+        that one is gone, CodecError when one of them cannot be decoded."""
 
-    def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[ExecutionRecord]:
+    def survey(
+        self, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
+    ) -> Sequence[tuple[Surveyed, Awaiting | None]]:
+        """As `list`, but what cannot be decoded is told in its place, and hides none of the others."""
+
+    def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[Surveyed]:
         """Nonterminal records that wait for nothing and whose agent has no owner, or one whose lease ran out, or a
         deadline of which has passed while they wait; those of `owner_id` itself not. In order of creation, behind the
-        execution `after`. What cannot be decoded is left out. Raises ExecutionNotFound for that id."""
+        execution `after`. What cannot be decoded is told in its place: it is nobody's to adopt. Raises
+        ExecutionNotFound for that id."""
 
 
 class Tools(Protocol):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import zlib
 from typing import Final
 
-from pawl.runtime.records.codec import decode
-from pawl.runtime.records.errors import AgentNotFound, CodecError, InvalidArguments
+from pawl.runtime.records.errors import AgentNotFound, InvalidArguments
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
 from pawl.runtime.records.statuses import TERMINAL
-
-_log: Final = logging.getLogger("pawl.store")
 
 VISIBLE: Final = ("completed", "handed_off", "rejected")
 """The statuses of executions whose messages later runs of the agent see."""
@@ -25,17 +21,6 @@ def no_agent(agent_id: str) -> AgentNotFound:
 def is_open(record: ExecutionRecord) -> bool:
     """Whether the execution can still move. A status that is not known here counts as open: fail closed."""
     return record.status not in TERMINAL
-
-
-def readable(execution_id: str, text: str) -> ExecutionRecord | None:
-    """The record, None when it does not decode: it is left untouched, and must not keep the others from their work."""
-    try:
-        return decode(text, ExecutionRecord)
-    except CodecError as error:
-        # Not its text: that shows the value which does not fit.
-        said = "execution %s is left untouched, its record cannot be read (%s)"
-        _log.warning(said, execution_id, type(error).__name__, extra={"execution_id": execution_id, "agent_id": None})
-        return None
 
 
 def due_at(record: ExecutionRecord, awaiting: Awaiting | None) -> float | None:

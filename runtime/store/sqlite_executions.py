@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from pawl.runtime.records.codec import decode, encode
-from pawl.runtime.records.errors import AgentBusy, ExecutionNotFound, IdConflict
+from pawl.runtime.records.errors import AgentBusy, ExecutionNotFound, IdConflict, StoreCorrupt
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord, StopIntent
-from pawl.runtime.store.rules import due_at, is_open, readable
+from pawl.runtime.store.rules import due_at, is_open
 from pawl.runtime.store.sqlite_rows import Rows, decoded
+from pawl.runtime.store.unreadable import Surveyed, Unreadable
+
+_BYTES = "CASE typeof({0}record) WHEN 'text' THEN CAST({0}record AS BLOB) END"
+"""A record that may be damaged: as text, one row that is no UTF-8 would keep all others from being fetched."""
 
 _BEHIND = "SELECT created_at FROM executions WHERE execution_id = ?"
 
@@ -18,14 +22,14 @@ _ROW = "WHERE execution_id = ? AND revision = ? AND agent = ? AND start_id = ? A
 _BEFORE_ALL = -1e300
 
 _ADOPTABLE = """
-    SELECT e.record, e.created_at, e.execution_id
+    SELECT {}, e.created_at, e.execution_id
     FROM executions e INDEXED BY {} JOIN agents a ON a.id = e.agent LEFT JOIN owners o ON o.owner_id = a.owner
     WHERE {} AND (e.created_at, e.execution_id) > (:since, :after)
     AND (a.owner IS NULL OR (a.owner <> :owner AND (o.owner_id IS NULL OR o.expires_at <= :now)))
 """
 _ADOPT = f"""
-    {_ADOPTABLE.format("executions_open", "e.open = 1 AND e.awaiting IS NULL")} UNION ALL
-    {_ADOPTABLE.format("executions_due", "e.due <= :now")}
+    {_ADOPTABLE.format(_BYTES.format("e."), "executions_open", "e.open = 1 AND e.awaiting IS NULL")} UNION ALL
+    {_ADOPTABLE.format(_BYTES.format("e."), "executions_due", "e.due <= :now")}
     ORDER BY 2, 3 LIMIT :limit
 """
 
@@ -140,7 +144,21 @@ class SqliteExecutions:
     def list(
         self, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
     ) -> Sequence[tuple[ExecutionRecord, Awaiting | None]]:
-        """Records in order of creation (created_at, id), after the id `after`. Raises ExecutionNotFound for that id."""
+        """Records in order of creation (created_at, id), after the id `after`. Raises ExecutionNotFound for that id,
+        CodecError for what cannot be decoded.
+        """
+        found = self._page("record, awaiting", agent_id, open_only, after, limit)
+        return [(decode(record, ExecutionRecord), awaiting) for record, awaiting in found]
+
+    def survey(
+        self, agent_id: str | None = None, open_only: bool = False, after: str = "", limit: int = 100
+    ) -> Sequence[tuple[Surveyed, Awaiting | None]]:
+        """The same, with what cannot be decoded in its place."""
+        columns = f"{_BYTES.format('')}, created_at, execution_id, awaiting"
+        found = self._page(columns, agent_id, open_only, after, limit)
+        return [(self._found(*row), awaiting) for *row, awaiting in found]
+
+    def _page(self, columns: str, agent_id: str | None, open_only: bool, after: str, limit: int) -> Sequence[Any]:
         where: list[str] = []
         values: list[Any] = []
         if agent_id is not None:
@@ -152,17 +170,25 @@ class SqliteExecutions:
             where.append("(created_at, execution_id) > (?, ?)")
             values += [self._since(after), after]
         condition = f"WHERE {' AND '.join(where)} " if where else ""
-        query = f"SELECT record, awaiting FROM executions {condition}ORDER BY created_at, execution_id LIMIT ?"
-        found = self._rows.all(query, (*values, limit))
-        return [(decode(record, ExecutionRecord), awaiting) for record, awaiting in found]
+        query = f"SELECT {columns} FROM executions {condition}ORDER BY created_at, execution_id LIMIT ?"
+        return self._rows.all(query, (*values, limit))
 
-    def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[ExecutionRecord]:
+    def adoptable(self, owner_id: str, now: float, limit: int = 100, after: str = "") -> Sequence[Surveyed]:
         """Nonterminal records that nobody drives: see the port."""
         since = self._since(after)
         values = {"owner": owner_id, "now": now, "limit": limit, "since": since, "after": after}
-        found = self._rows.all(_ADOPT, values)
-        records = (readable(execution_id, record) for record, _, execution_id in found)
-        return [record for record in records if record is not None]
+        return [self._found(*row) for row in self._rows.all(_ADOPT, values)]
+
+    def _found(self, record: bytes | None, created_at: float, execution_id: str) -> Surveyed:
+        try:
+            text = str(record, "utf-8", "surrogateescape") if record is not None else ""
+            return decoded(text, ExecutionRecord, execution_id, "execution_id")
+        except StoreCorrupt as error:
+            found = self._rows.execute(
+                "SELECT a.agent_id FROM executions e JOIN agents a ON a.id = e.agent WHERE e.execution_id = ?",
+                (execution_id,),
+            ).fetchone()
+            return Unreadable(execution_id, found[0] if found is not None else "", created_at, str(error))
 
     def _since(self, after: str) -> float:
         """When the execution `after` was made; before everything for the empty name."""

@@ -538,6 +538,43 @@ def test_a_record_that_cannot_be_read_is_left_alone_and_keeps_nobody_from_work(f
     world.close()
 
 
+@pytest.mark.parametrize("file", [False, True], ids=["memory", "sqlite"])
+def test_a_record_that_cannot_be_read_hides_no_other_and_is_told_of_once(
+    file: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """More of them than a page has come before the one that is adopted."""
+    many = 101
+    agent, quick = (Agent(name="a", model=scripted([answer] * (many + 1))) for answer in (hang(), "hello"))
+    path = tmp_path / "runs.db"
+    store = SqliteStore(path, "NORMAL", inline=True) if file else MemoryStore(inline=True)
+    world = World(agent, store=store)  # its invariants are of what can be read: it is not looked at
+    process = world.open()
+    left = [process.do(process.runtime.start(agent, "go", agent_id=f"a{number}")).id for number in range(many)]
+    world.settle()
+    damage(path) if isinstance(store, SqliteStore) else damage_memory(store)
+    last = process.do(process.runtime.start(agent, "go", agent_id="last")).id
+    world.settle()
+    world.lose(process)
+    process = world.open(quick)
+    runtime = process.runtime
+    assert isinstance(process.do(process.do(runtime.execution(last)).terminal()), Completed)
+    process.do(runtime._watch.look())
+    told = [record.getMessage() for record in caplog.records if "left untouched" in record.getMessage()]
+    assert sorted(told) == sorted(
+        f"execution {name} of agent a{number} is left untouched, its record cannot be read; `pawl fsck` says why"
+        for number, name in enumerate(left)
+    )
+    assert [record.execution_id for record in process.do(runtime.executions())] == [last]
+    assert [record.execution_id for record in process.do(runtime.executions(after=left[-1], limit=1))] == [last]
+    assert process.do(runtime.executions("a7")) == []
+    assert process.do(runtime.unclaimed()) == []
+    why = process.do(runtime.why_unclaimed(left[7]))
+    assert why is not None
+    assert why.startswith(f"execution {left[7]} cannot be read (execution.iterations: ")
+    assert process.do(runtime.why_unclaimed(last)) is None
+    world.close()
+
+
 @pytest.mark.parametrize("kept", ["[1]", "null", '"text"', "no JSON"])
 def test_a_durable_context_that_no_start_has_written_is_not_gone_on_with(kept: str) -> None:
     agent = agent_of(ask)

@@ -74,13 +74,51 @@ def test_what_is_not_there_is_no_finding(shell: Shell) -> None:
 
 def test_a_record_that_no_command_can_read_is_found_by_fsck(shell: Shell) -> None:
     execution, _ = shell.started()
-    with sqlite3.connect(shell.folder / "pawl.db") as connection:
-        connection.execute("""UPDATE executions SET record = replace(record, '"v":1', '"v":2')""")
-    connection.close()
-    ran = shell("ls")
+    changed(shell, """UPDATE executions SET record = replace(record, '"v":1', '"v":2')""")
+    ran = shell("show", execution)
     assert ran.code == 2
     assert ran.err == "pawl: execution: version 2 is not known here, only 1; upgrade Pawl; `pawl fsck` says where\n"
     assert execution in shell("fsck").out
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        ("UPDATE executions SET record = replace(record, '\"v\":1', '\"v\":2') WHERE id = 2", "version 2 is not known"),
+        ("UPDATE executions SET record = CAST(X'7bff7d' AS TEXT) WHERE id = 2", "a lone surrogate"),
+        ("UPDATE executions SET record = X'7b7d' WHERE id = 2", "not JSON"),
+        ("UPDATE executions SET record = (SELECT record FROM executions WHERE id = 1) WHERE id = 2", "says it is"),
+        ("UPDATE agents SET record = '{}' WHERE id = 2", "not an envelope"),
+        ("UPDATE contents SET body = 'other' WHERE body = 'second'", "is not what was written"),
+    ],
+    ids=["version", "no UTF-8", "no text", "of another", "its agent", "its input"],
+)
+def test_one_that_is_damaged_is_listed_in_its_place_and_hides_no_other(shell: Shell, damage: str, why: str) -> None:
+    shell.write("clerk.py", CLERK)
+    for number, text in enumerate(("first", "second", "third"), 1):
+        assert shell("run", "clerk", text, "--agent", f"a{number}").code == 3
+    names = [one["execution_id"] for one in shell("ls", "--json").json["executions"]]
+    changed(shell, damage)
+    for options in ((), ("--open",)):
+        ran = shell("ls", *options)
+        assert ran.code == 0
+        assert [line.split()[0] for line in ran.out.splitlines()[1:]] == names
+        assert [line.split()[1:3] for line in ran.out.splitlines()[1:]] == [
+            ["a1", "suspended"],
+            ["a2", "unreadable"],
+            ["a3", "suspended"],
+        ]
+        assert ran.err.startswith(f"execution {names[1]} cannot be read (")
+        assert why in ran.err
+        assert ran.err.endswith("; `pawl fsck` says what is wrong in the store\n")
+        assert ran.err.count("\n") == 1
+    listed = shell("ls", "--json").json["executions"]
+    assert [one["unreadable"] is None for one in listed] == [True, False, True]
+    assert [listed[0].keys()] * 3 == [one.keys() for one in listed]
+    assert (why in listed[1]["unreadable"], listed[1]["state"], listed[1]["status"]) == (True, "unreadable", None)
+    assert [shell("show", names[place]).code for place in (0, 2)] == [0, 0]
+    assert shell("fsck").code == 1
+    assert shell("approve", listed[2]["request_id"][:-4]).code == 0
 
 
 # --- gc ---

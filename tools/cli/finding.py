@@ -31,7 +31,7 @@ def request_id(store: Store, given: str) -> str:
         return _last_request(store, execution_id(store, given))
     if store.read(lambda tx: tx.executions.of_request(given) is not None or bool(tx.decisions.of_request(given))):
         return given
-    pending = (record.request.id for record in store.read(_open) if record.request is not None)
+    pending = (one.request.id for one in store.read(_open) if one.request is not None)
     found = [name for name in pending if name.startswith(given)]
     return _one(given, found, "pending request", "`pawl ls --open` lists what waits")
 
@@ -57,9 +57,9 @@ def _one(given: str, found: list[str], thing: str, where: str) -> str:
 def _open(tx: Transaction) -> list[ExecutionRecord]:
     found: list[ExecutionRecord] = []
     after = ""
-    while page := tx.executions.list(open_only=True, after=after, limit=_PAGE):
-        found += [record for record, _ in page]
-        after = found[-1].execution_id
+    while page := tx.executions.survey(open_only=True, after=after, limit=_PAGE):
+        found += [one for one, _ in page if isinstance(one, ExecutionRecord)]
+        after = page[-1][0].execution_id
     return found
 
 

@@ -9,28 +9,33 @@ from typing import Any
 import attrs
 
 from pawl.runtime.execution.output import ended
+from pawl.runtime.records.errors import AgentNotFound, StoreCorrupt
 from pawl.runtime.records.evolution import refusal
 from pawl.runtime.records.executions import Awaiting, ExecutionRecord
+from pawl.runtime.store.ownership import existing_root
 from pawl.runtime.store.port import LARGEST, Store, Transaction
+from pawl.runtime.store.unreadable import Surveyed, Unreadable
 from pawl.tools.cli.output import Misuse, as_json, err, out
 from pawl.tools.cli.record import holder, state
 from pawl.tools.cli.stores import opened
 from pawl.tools.cli.timing import short
-from pawl.tools.cli.words import excerpt, span
+from pawl.tools.cli.words import excerpt, printable, span
 
 _PAGE = 500
+_UNREADABLE = "unreadable"
+"""The state of an execution that is damaged: nothing but what is kept beside it can be told."""
 _STYLES = {
     "completed": "green", "suspended": "yellow", "needs_resolution": "yellow", "unclaimed": "yellow",
-    "failed": "red", "rejected": "red", "blocked": "red", "cancelled": "dim",
+    "failed": "red", "rejected": "red", "blocked": "red", "cancelled": "dim", _UNREADABLE: "bold red",
 }  # fmt: skip
 
 
 @attrs.frozen
 class _Line:
-    record: ExecutionRecord
+    found: Surveyed
     awaiting: Awaiting | None
     state: str
-    input: str
+    input: str | None
     refused: str | None = None
     """Why this Pawl leaves the run alone, though nobody else runs it now."""
 
@@ -57,66 +62,78 @@ def ls(db: str, agent: str | None, open_only: bool, limit: int, json: bool) -> N
         out("  ".join((*cells, row[-1])).rstrip(), style)
     for line in found:
         if line.refused is not None:
-            err(f"left alone: {line.refused}")
+            err(f"left alone: {printable(line.refused)}")
+    for line in found:
+        if isinstance(line.found, Unreadable):
+            err(printable(str(line.found)), "red")
 
 
 def _last(store: Store, agent: str | None, open_only: bool, limit: int) -> tuple[list[_Line], int]:
     """The last `limit`, and how many there are before."""
 
     def read(tx: Transaction) -> tuple[list[_Line], int]:
-        kept: deque[tuple[ExecutionRecord, Awaiting | None]] = deque(maxlen=limit)
+        kept: deque[tuple[Surveyed, Awaiting | None]] = deque(maxlen=limit)
         total, after = 0, ""
-        while page := tx.executions.list(agent, open_only, after, _PAGE):
+        while page := tx.executions.survey(agent, open_only, after, _PAGE):
             kept.extend(page)
             total, after = total + len(page), page[-1][0].execution_id
-        return [_line(tx, record, awaiting) for record, awaiting in kept], total - len(kept)
+        return [_whatever_line(tx, found, awaiting) for found, awaiting in kept], total - len(kept)
 
     return store.read(read)
+
+
+def _whatever_line(tx: Transaction, found: Surveyed, awaiting: Awaiting | None) -> _Line:
+    """A line in any case: what one execution or its agent has of damage must not hide the others."""
+    if isinstance(found, ExecutionRecord):
+        try:
+            return _line(tx, found, awaiting)
+        except (StoreCorrupt, AgentNotFound) as error:
+            found = Unreadable(found.execution_id, found.agent_id, found.created_at, str(error))
+    return _Line(found, awaiting, _UNREADABLE, None)
 
 
 def _line(tx: Transaction, record: ExecutionRecord, awaiting: Awaiting | None) -> _Line:
     text = tx.contents.get(record.input)
     if ended(record):
         return _Line(record, None, record.status, text)
-    root = tx.agents.get(record.agent_id)
-    assert root is not None
+    root = existing_root(tx, record.agent_id)
     lease = tx.owners.get(root.owner) if root.owner is not None else None
     now = state(record, awaiting, holder(root, lease))
     return _Line(record, awaiting, now, text, refusal(record, awaiting) if now != "running" else None)
 
 
 def _cells(line: _Line, now: float) -> tuple[str, ...]:
-    record = line.record
-    age = span(max(1.0, now - record.created_at))
-    return (
-        record.execution_id,
-        excerpt(record.agent_id, 24),
-        line.state + short(record, now) + (", left alone" if line.refused is not None else ""),
-        str(record.revision),
-        age,
-        excerpt(line.input, 48),
-    )
+    found = line.found
+    name, agent, age = found.execution_id, excerpt(found.agent_id, 24), span(max(1.0, now - found.created_at))
+    if isinstance(found, Unreadable):
+        return printable(name), agent, line.state, "-", age, "-"
+    now_at = line.state + short(found, now) + (", left alone" if line.refused is not None else "")
+    return name, agent, now_at, str(found.revision), age, excerpt(line.input or "", 48)
 
 
 def _as_data(line: _Line) -> dict[str, Any]:
-    record = line.record
+    """The same keys for each; what an unreadable one does not tell is null."""
+    found = line.found
+    record = found if isinstance(found, ExecutionRecord) else None
+    request = record.request if record is not None else None
     return {
-        "execution_id": record.execution_id,
-        "agent_id": record.agent_id,
-        "definition": record.definition,
-        "version": record.definition_version,
+        "execution_id": found.execution_id,
+        "agent_id": found.agent_id,
+        "definition": getattr(record, "definition", None),
+        "version": getattr(record, "definition_version", None),
         "state": line.state,
-        "status": record.status,
-        "phase": record.phase,
-        "revision": record.revision,
+        "status": getattr(record, "status", None),
+        "phase": getattr(record, "phase", None),
+        "revision": getattr(record, "revision", None),
         "awaiting": line.awaiting,
         "refused": line.refused,
-        "request_id": record.request.id if record.request is not None else None,
-        "expires_at": record.request.expires_at if record.request is not None else None,
-        "deadline": record.deadline,
-        "time_left": record.time_left,
-        "start_id": record.start_id,
-        "created_at": record.created_at,
-        "updated_at": record.updated_at,
+        "unreadable": found.why if isinstance(found, Unreadable) else None,
+        "request_id": request.id if request is not None else None,
+        "expires_at": request.expires_at if request is not None else None,
+        "deadline": getattr(record, "deadline", None),
+        "time_left": getattr(record, "time_left", None),
+        "start_id": getattr(record, "start_id", None),
+        "created_at": found.created_at,
+        "updated_at": getattr(record, "updated_at", None),
         "input": line.input,
     }

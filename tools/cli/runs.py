@@ -113,7 +113,8 @@ def ls(
     json: Json = False,
 ) -> None:
     """List executions, the newest last. STATE is the outcome; or suspended, needs_resolution; running, unclaimed.
-    A run that is left alone was written by a version that this one cannot follow; stderr says why.
+    A run that is left alone was written by a version that this one cannot follow; stderr says why. An unreadable one is
+    damaged in the store: stderr says how, `pawl fsck` says all that is wrong; the exit code is that of the listing, 0.
 
     \b
     Examples:
