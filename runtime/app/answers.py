@@ -55,7 +55,7 @@ class Answers:
     """Brings answers to executions at rest. Several for one execution take their turns."""
 
     def __init__(self, host: Host, turns: Turns) -> None:
-        self._host, self._turns = host, turns
+        self._host, self.turns = host, turns
 
     # decisions ----------------------------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class Answers:
         def said(found: _Found) -> tuple[Decision, ...]:
             return _decisions(found, request_id, approve, message, items)
 
-        async with self._turns.of(execution_id):
+        async with self.turns.of(execution_id):
             rest = await self._host.patiently(lambda: self._decide(request_id, execution_id, said))
         return await (asyncio.shield(rest) if rest is not None else next_rest(self._host, execution_id))
 

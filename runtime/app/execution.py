@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Generic
+from typing import Any, Generic, Literal
 
 from pawl.runtime.app.answers import Answers
 from pawl.runtime.app.events import EventStream, Wanted
+from pawl.runtime.app.resolutions import Resolution, Resolutions
 from pawl.runtime.app.rests import next_rest
 from pawl.runtime.execution.host import Host
 from pawl.runtime.execution.looks import LONGEST
@@ -16,6 +17,7 @@ from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.approvals import ApprovalRequest, Decision
 from pawl.runtime.records.errors import InvalidArguments
 from pawl.runtime.records.events import Event
+from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.rests import NeedsResolution, Outcome, Rest, Suspended, T_co
 
 
@@ -101,6 +103,29 @@ class Execution(Generic[T_co]):
             raise InvalidArguments(f"request={request!r:.60} is no request; give a Suspended's `request`, or its id")
         answers = self._answers
         return self._given(await answers.decide(name, approve=approve, items=items, message=message, of=self.id))
+
+    async def resolve(
+        self,
+        subject: str,
+        outcome: Literal["succeeded", "failed", "not_performed"],
+        *,
+        result: str | ModelAnswer | None = None,
+        error: str | None = None,
+        revision: int | None = None,
+    ) -> Rest[T_co]:
+        """Say what became of an effect of this run whose outcome is not known; the next rest. See Runtime.resolve.
+
+        Raises what Runtime.resolve raises.
+        """
+        words = Resolution(subject, outcome, result, error, revision)
+        return self._given(await Resolutions(self._host, self._answers.turns).resolve(self.id, words))
+
+    async def cancel(self) -> None:
+        """Ask this run to stop, wherever it runs. Returns when that is on record; await `terminal` for its end.
+
+        An ended run is left as it is. Raises what Runtime.cancel raises.
+        """
+        await self._answers.cancel(self.id)
 
     async def terminal(self) -> Outcome[T_co]:
         """Wait through rests, until the run has ended, wherever the decisions are made.

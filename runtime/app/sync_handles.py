@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic
+from typing import Any, Generic, Literal
 
 from pawl.runtime.agent.hooks import Hook
 from pawl.runtime.app import agents as live_agents
@@ -12,6 +12,7 @@ from pawl.runtime.app.sync_events import Calls, EventStream
 from pawl.runtime.execution.streams import BUFFER
 from pawl.runtime.records.approvals import ApprovalRequest, Decision
 from pawl.runtime.records.events import Event
+from pawl.runtime.records.messages import ModelAnswer
 from pawl.runtime.records.rests import Outcome, Rest, T_co
 
 
@@ -48,6 +49,22 @@ class Execution(Generic[T_co]):
     ) -> Rest[T_co]:
         """Decide what this run waits for, as `wait` or the last decision gave it. See pawl.Execution.decide."""
         return self._thread.call(self._inner.decide(approve=approve, items=items, message=message, request=request))
+
+    def resolve(
+        self,
+        subject: str,
+        outcome: Literal["succeeded", "failed", "not_performed"],
+        *,
+        result: str | ModelAnswer | None = None,
+        error: str | None = None,
+        revision: int | None = None,
+    ) -> Rest[T_co]:
+        """Say what became of an effect whose outcome is not known. See pawl.Execution.resolve."""
+        return self._thread.call(self._inner.resolve(subject, outcome, result=result, error=error, revision=revision))
+
+    def cancel(self) -> None:
+        """Ask this run to stop; returns when that is on record. See pawl.Execution.cancel."""
+        self._thread.call(self._inner.cancel())
 
     def events(
         self, after: int | str | None = 0, *, through_rests: bool = False, tokens: bool = True, buffer: int = BUFFER

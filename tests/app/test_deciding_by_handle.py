@@ -9,16 +9,20 @@ import pytest
 from pawl import (
     Agent,
     AlreadyDecided,
+    Cancelled,
     Completed,
     Decision,
     Execution,
     InvalidArguments,
+    NeedsResolution,
     NotSuspended,
     Rejected,
     Rest,
     RuntimeClosed,
     StaleRequest,
+    StaleRevision,
     Suspended,
+    UnknownSubject,
     Verdict,
     call,
     calls,
@@ -26,6 +30,7 @@ from pawl import (
     sync,
     tool,
 )
+from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.world import World
 
 
@@ -142,3 +147,65 @@ def test_after_the_end_there_is_nothing_to_decide_and_after_closing_nobody_who_d
             execution.decide(approve=True)
     with pytest.raises(RuntimeClosed):
         execution.decide(approve=False, message="no")
+
+
+@tool
+def charge(cents: int) -> str:
+    """Charge."""
+    return f"charged {cents}"
+
+
+def test_a_handle_resolves_what_became_of_its_call_and_then_decides_what_that_led_to() -> None:
+    answers = [call("charge", cents=1), call("pay", cents=2), "both"]
+    agent = Agent(name="payer", model=scripted(answers, record=False), tools=[charge, pay])
+    with World(agent, faults=[Fault("tool:charge#1", "crash_during_effect")]) as world:
+        process = world.open()
+        process.begin(process.runtime.run(agent, "go", id="r1"))
+        world.settle()
+        process = world.open()
+        execution = process.do(process.runtime.start(agent, "go", id="r1"))
+        rest = process.do(awaited(execution))
+        assert isinstance(rest, NeedsResolution)
+        (asked,) = rest.unresolved
+        with pytest.raises(UnknownSubject):
+            process.do(execution.resolve("c9", "not_performed"))
+        with pytest.raises(StaleRevision):
+            process.do(execution.resolve(asked.subject, "succeeded", result="charged", revision=rest.revision - 1))
+        led = process.do(
+            execution.resolve(asked.subject, "succeeded", result="charged by hand", revision=rest.revision)
+        )
+        assert isinstance(led, Suspended)
+        assert isinstance(process.do(execution.decide(approve=True)), Completed)
+        with pytest.raises(UnknownSubject):
+            process.do(execution.resolve(asked.subject, "failed", error="no"))
+
+
+def test_a_handle_cancels_its_run_and_no_other() -> None:
+    agent = payer()
+    with World(agent) as world:
+        process = world.open()
+        runs = [process.do(process.runtime.start(agent, "go", agent_id=name)) for name in ("ann", "ben")]
+        for run in runs:
+            assert isinstance(process.do(awaited(run)), Suspended)
+        for _ in range(2):
+            process.do(runs[0].cancel())
+            assert isinstance(process.do(runs[0].terminal()), Cancelled)
+        assert isinstance(process.do(runs[1].decide(approve=False)), Rejected)
+        process.do(runs[1].cancel())
+        assert isinstance(process.do(runs[1].terminal()), Rejected)
+        assert world.witness.effects == {}
+
+
+def test_a_blocking_handle_cancels_and_resolves_and_after_closing_it_does_neither() -> None:
+    agent = payer()
+    with sync.Runtime("memory://", [agent]) as runtime:
+        execution = runtime.start(agent, "go")
+        assert isinstance(execution.wait(), Suspended)
+        with pytest.raises(UnknownSubject):
+            execution.resolve("c1", "failed", error="no")
+        execution.cancel()
+        assert isinstance(execution.terminal(), Cancelled)
+    with pytest.raises(RuntimeClosed):
+        execution.cancel()
+    with pytest.raises(RuntimeClosed):
+        execution.resolve("c1", "failed", error="no")
