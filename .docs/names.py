@@ -13,7 +13,7 @@ PUBLIC = tuple(name for name in pawl.__all__ if name != "sync")
 _PAGES = {
     "Agents and tools": ("pawl.runtime.agent",),
     "The runtime": ("pawl.runtime.app",),
-    "Rests": ("pawl.runtime.records.rests",),
+    "Rests": ("pawl.runtime.records.rests", "pawl.runtime.records.tools"),
     "Approvals": ("pawl.runtime.records.approvals",),
     "Events and records": ("pawl.runtime.records.events", "pawl.runtime.records.executions"),
     "Models": ("pawl.runtime.llm", "pawl.runtime.records.messages"),
@@ -55,7 +55,6 @@ _OTHERS = (
     "pawl.runtime.loop.environment.Environment",
     "pawl.runtime.records.executions.Manifest",
     "pawl.runtime.records.executions.StoredAnswer",
-    "pawl.runtime.records.tools.ErrorInfo",
     "pawl.runtime.store.port.Store",
     "pawl.runtime.testing.world.Happened",
 )

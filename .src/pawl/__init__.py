@@ -107,6 +107,7 @@ if TYPE_CHECKING:
         Suspended,
         Unresolved,
     )
+    from pawl.runtime.records.tools import ErrorInfo
 
 __all__ = [
     "Agent",
@@ -133,6 +134,7 @@ __all__ = [
     "DeadlineExceeded",
     "Decision",
     "DefinitionChanged",
+    "ErrorInfo",
     "Event",
     "EventKind",
     "EventStream",
@@ -241,6 +243,7 @@ _EXPORTS = {
     "DeadlineExceeded": "pawl.runtime.records.errors",
     "Decision": "pawl.runtime.records.approvals",
     "DefinitionChanged": "pawl.runtime.records.errors",
+    "ErrorInfo": "pawl.runtime.records.tools",
     "Event": "pawl.runtime.records.events",
     "EventKind": "pawl.runtime.records.events",
     "EventStream": "pawl.runtime.app.events",
