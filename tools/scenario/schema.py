@@ -153,24 +153,34 @@ def _answer(reader: Reader, node: Node) -> Any:
 # faults ---------------------------------------------------------------------------------------------------------------
 
 _DOS: Final = (*get_args(AtBarrier), *get_args(AtBody))
+_WITH_MORE: Final = {"refuse": "{refuse: …}", "unavailable": "{unavailable: n}", "unreadable": "{unreadable: n}"}
+"""What can say more than its word (`unreadable` need not), and how that is written."""
 _PLAIN: Final = tuple(word for word in _DOS if word not in ("refuse", "unavailable"))
 
 
 def _do(reader: Reader, node: Node) -> Any:
     if not isinstance(node, Mapping):
-        return _with(reader.choice(_PLAIN, node), Do)
+        return _with(_plain(reader, node), Do)
     if len(node.entries) != 1:
-        return reader.wrong(
-            "Y13", node.at, "a fault does one thing; write {refuse: …}, {unavailable: n} or {unreadable: n}"
-        )
+        return reader.wrong("Y13", node.at, f"a fault does one thing; write {' or '.join(_WITH_MORE.values())}")
     key, value = node.entries[0]
     if key.text == "refuse":
         return _with(reader.choice(REFUSALS, value), lambda word: Do("refuse", 0, word))
     if key.text not in ("unavailable", "unreadable"):
-        reader.unknown_key(key, ("refuse", "unavailable", "unreadable"))
+        reader.unknown_key(key, _WITH_MORE)
         return INVALID
     kind: Any = key.text
     return _with(reader.positive(value), lambda times: Do(kind, times))
+
+
+def _plain(reader: Reader, node: Node) -> Any:
+    """One of the words that say all of what a fault does."""
+    forms = f"{listed(_PLAIN, 20)}, {', '.join(_WITH_MORE.values())}"
+    text = reader.text(node, f"one of {forms}")
+    if text is INVALID or text in _PLAIN:
+        return text
+    advice = f"write {_WITH_MORE[text]}" if text in _WITH_MORE else suggest(text, _PLAIN, f"write one of {forms}")
+    return reader.wrong("Y14", node.at, f"{quoted(text)} is not possible here; {advice}")
 
 
 _AT: Final = re.compile(r"([a-z_]+|tool:[A-Za-z0-9_-]+)#([1-9]\d{0,5})")
