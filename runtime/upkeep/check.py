@@ -28,26 +28,30 @@ AGENTS: Final = 500
 PAGE: Final = 500
 
 
-def check_store(store: Store, progress: Progress | None = None) -> Iterator[Finding]:
+def check_store(
+    store: Store, progress: Progress | None = None, rows: dict[str, int] | None = None
+) -> Iterator[Finding]:
     """Everything that is wrong with an open store, as it is found. Reads only, and may run beside those who write.
 
+    Into `rows` it writes, by table, how many rows there were when it began; nothing where they cannot be counted.
     Each agent, with all that belongs to it, is looked at on one snapshot. Time grows linearly with the store, and what
     is kept in memory with the largest agent's number of executions.
     """
-    look = _Look(store, progress)
+    look = _Look(store, progress, {} if rows is None else rows)
     yield from look.whole()
 
 
 class _Look:
     """One look over a store."""
 
-    def __init__(self, store: Store, progress: Progress | None) -> None:
-        self._store, self._progress = store, progress or _silent
+    def __init__(self, store: Store, progress: Progress | None, rows: dict[str, int]) -> None:
+        self._store, self._progress, self._rows = store, progress or _silent, rows
         self._done = self._total = 0
 
     def whole(self) -> Iterator[Finding]:
         counts = yield from self._guarded("file", _counts)
-        self._total = sum((counts or {}).values())
+        self._rows.update(counts or {})
+        self._total = sum(self._rows.values())
         yield from self._report("file", _problems)
         yield from self._agents()
         yield from self._report("file", _strays)

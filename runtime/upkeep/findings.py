@@ -59,4 +59,4 @@ class Finding:
         return ", ".join(f"{name} {value}".strip() for name, value in parts if value or name == self.table)
 
     def __str__(self) -> str:
-        return f"{self.rule}: {self.place}: {self.what}"
+        return ": ".join(dict.fromkeys((self.rule, self.place, self.what)))

@@ -31,8 +31,11 @@ def changed(shell: Shell, *statements: str) -> None:
 def test_a_whole_store_is_told_well(shell: Shell) -> None:
     shell.started()
     ran = shell("fsck")
-    assert (ran.code, ran.out, ran.err) == (0, "", "pawl.db: all is well\n")
-    assert shell("fsck", "--json").json == {"store": "pawl.db", "findings": []}
+    looked_at = "looked at 1 agent, 1 execution, 5 journal records, 2 contents"
+    assert (ran.code, ran.out, ran.err) == (0, "", f"pawl.db: all is well; {looked_at}\n")
+    said = shell("fsck", "--json").json
+    assert (said["store"], said["findings"]) == ("pawl.db", [])
+    assert (said["looked_at"]["executions"], said["looked_at"]["tools"]) == (1, 3)
 
 
 def test_what_is_wrong_is_told_with_its_place(shell: Shell) -> None:
@@ -59,6 +62,7 @@ def test_a_store_of_another_version_is_a_finding(shell: Shell) -> None:
     assert ran.code == 1
     assert "schema: file: pawl.db: this store has schema 99, this Pawl knows" in ran.out
     (shell.folder / "pawl.db").write_text("all my notes\n" * 100)
+    assert shell("fsck").out.startswith("file: pawl.db: ")
     ran = shell("fsck", "--json")
     assert ran.code == 1
     assert ran.json["findings"][0]["rule"] == "file"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -16,27 +17,42 @@ from pawl.tools.cli.progress import Bar, bar
 from pawl.tools.cli.stores import looked_at
 from pawl.tools.cli.words import count, printable
 
+_THINGS: Final = {
+    "agents": "agent",
+    "executions": "execution",
+    "journal": "journal record",
+    "contents": "content",
+}
+"""The tables that say how large a store is, and what one row of each is called."""
+
 
 def fsck(db: str, json: bool) -> None:
     """Tell every finding; exit code 1 when there is one."""
     place = looked_at(db)
     found: list[Finding] = []
+    rows: dict[str, int] = {}
     with bar("rows") as moving:
-        for finding in _findings(place, moving):
+        for finding in _findings(place, moving, rows):
             found.append(finding)
             if not json:
                 out(printable(str(finding)), "red")
     if json:
-        as_json({"store": str(place), "findings": [attrs.asdict(finding) for finding in found]})
+        data = [attrs.asdict(finding) for finding in found]
+        as_json({"store": str(place), "looked_at": rows, "findings": data})
     elif found:
         err(f"{count(len(found), 'finding')} in {place}; nothing was changed")
     else:
-        err(f"{place}: all is well", "green")
+        err(f"{place}: all is well; looked at {_looked_at(rows)}", "green")
     if found:
         leave(1)
 
 
-def _findings(place: Path, moving: Bar) -> Iterator[Finding]:
+def _looked_at(rows: dict[str, int]) -> str:
+    return ", ".join(count(rows[table], thing) for table, thing in _THINGS.items())
+
+
+def _findings(place: Path, moving: Bar, rows: dict[str, int]) -> Iterator[Finding]:
+    """Each one, and into `rows` how many rows of each table there are."""
     look = SqliteLook(place)
     try:
         look.open()
@@ -44,6 +60,6 @@ def _findings(place: Path, moving: Bar) -> Iterator[Finding]:
         yield Finding("schema" if isinstance(error, SchemaTooNew) else "file", str(error), "file")
         return
     try:
-        yield from check_store(look, moving)
+        yield from check_store(look, moving, rows)
     finally:
         look.close()

@@ -21,8 +21,8 @@ def register(app: typer.Typer) -> None:
 def fsck(db: Db = DEFAULT_DB, json: Json = False) -> None:
     """Look a store over, row by row: records, journals, bodies and their digests, tool calls, decisions, ownership.
 
-    Says what is wrong and where, one line a finding: rule, place, what. Nothing is changed or repaired, also where the
-    file may not be written. It may run while agents do.
+    Says what is wrong and where, one line a finding: rule, place, what; where all is well, how much it looked at.
+    Nothing is changed or repaired, also where the file may not be written. It may run while agents do.
 
     \b
     Exit code: 0 all is well; 1 something is wrong; 2 there is no such store.
