@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import typer
+from typer.testing import CliRunner
 
 from pawl.tools.cli.main import build
 
@@ -46,3 +48,20 @@ def test_what_is_written_goes_where_out_says() -> None:
     said = {(name, option.metavar) for name, option in OPTIONS if "--out" in option.opts}
     assert {kind for _, kind in said} == {"FILE", "FOLDER"}
     assert [name for name, option in OPTIONS if {"--output", "--dir", "--folder", "--file"} & set(option.opts)] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        ("scenario run", "FILE..."),
+        ("coverage", "FILES..."),
+        ("check", "[SPECS]..."),
+        ("run", "MODULE[:ATTR] INPUT"),
+        ("resolve", "ID SUBJECT outcome"),
+    ],
+)
+def test_help_calls_an_argument_what_it_is_and_by_no_type_of_python(command: str, usage: str) -> None:
+    ran = CliRunner().invoke(build(), [*command.split(), "--help"], prog_name="pawl")
+    assert ran.output.splitlines()[0].strip() == f"Usage: pawl {command} [OPTIONS] {usage}"
+    assert not {"<list[", "<str>", "<path>"} & set(ran.output.split())
+    assert "list[" not in ran.output

@@ -1,11 +1,11 @@
-"""The commands of `pawl --help`, under the headings of their rooms."""
+"""How help looks: the commands of `pawl --help` under the headings of their rooms, arguments by the names they have."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 HEADINGS: Final = ("Machines", "Runs", "Store", "Development")
 """In the order of the help."""
@@ -29,9 +29,28 @@ class Grouped(TyperGroup):
                     formatter.write_dl(rows)
 
 
+class Plain(TyperCommand):
+    """A command whose help calls each argument what its metavar says, without Python's name for its type."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for each in self.params:
+            argument: Any = each
+            if argument.param_type_name == "argument":
+                name = argument.metavar or argument.name
+                pieces = [(name if argument.required else f"[{name}]") + "..." * (argument.nargs != 1)]
+                argument.get_usage_pieces = lambda ctx, pieces=pieces: pieces  # noqa: ARG005
+                if argument.metavar is not None:  # else it says what it can be
+                    argument.display_type_rich = lambda ctx: ""  # noqa: ARG005
+
+
 def under(heading: str, app: typer.Typer, commands: int, groups: int) -> None:
     """Put what `app` has been given since it had so many `commands` and `groups` under a heading."""
-    for command in app.registered_commands[commands:]:
+    added = list(app.registered_commands[commands:])
+    for command in added:
         command.rich_help_panel = heading
     for group in app.registered_groups[groups:]:
         group.rich_help_panel = heading
+        added += group.typer_instance.registered_commands if group.typer_instance is not None else ()
+    for command in added:
+        command.cls = Plain

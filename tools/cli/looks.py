@@ -22,7 +22,7 @@ def coverage(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="[SPECS] FILES",
+            metavar="FILES",
             help="Coverage files (*.json), and spec files or folders of them. Default for specs: [tool.pawl].",
             show_default=False,
         ),

@@ -13,7 +13,7 @@ _HELP = "Whole runs as data: play scenario files, and disturb them in every way.
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE…", help="Scenario files, or folders of them.", show_default=False),
+    typer.Argument(metavar="FILE", help="Scenario files, or folders of them.", show_default=False),
 ]
 ManyStores = Annotated[
     str, typer.Option("--store", metavar="memory|sqlite", help="Where runs are kept: in memory, or in SQLite files.")
