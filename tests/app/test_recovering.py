@@ -575,6 +575,30 @@ def test_a_record_that_cannot_be_read_hides_no_other_and_is_told_of_once(
     world.close()
 
 
+def test_a_lease_that_cannot_be_read_keeps_nobody_from_adopting_and_is_told_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent, quick = (Agent(name="a", model=scripted([answer])) for answer in (hang(), "hello"))
+    path = tmp_path / "runs.db"
+    world = World(agent, store=SqliteStore(path, "NORMAL", inline=True))
+    process = world.open()
+    execution = process.do(process.runtime.start(agent, "go")).id
+    world.settle()
+    world.lose(process)
+    with sqlite3.connect(path) as database:
+        database.execute("INSERT INTO owners (owner_id, record, expires_at) VALUES ('other', 'none', 1e12)")
+        database.execute("UPDATE agents SET owner = NULL, record = replace(record, owner, 'gone')")
+        database.execute("DELETE FROM owners WHERE owner_id <> 'other'")
+    database.close()
+    process = world.open(quick)
+    for _ in range(2):
+        process.do(process.runtime._watch.look())
+    assert isinstance(process.do(process.do(process.runtime.execution(execution)).terminal()), Completed)
+    told = [record.getMessage() for record in caplog.records if "a lease cannot be read" in record.getMessage()]
+    assert told == ["a lease cannot be read (CodecError); `pawl fsck` says which"]
+    world.close()
+
+
 @pytest.mark.parametrize("kept", ["[1]", "null", '"text"', "no JSON"])
 def test_a_durable_context_that_no_start_has_written_is_not_gone_on_with(kept: str) -> None:
     agent = agent_of(ask)
