@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from pawl.tools.bench import advance, footprint, resting
-from pawl.tools.bench.figures import BENCHMARKS, Figure, UnknownFigure, run, select
+from pawl.tools.bench.figures import BENCHMARKS, Figure, UnknownFigure, select
 from pawl.tools.bench.paired import ratios
 
 
@@ -34,7 +34,7 @@ def test_figures_are_chosen_by_name_or_by_its_beginning_in_the_order_of_the_list
     assert select() == list(BENCHMARKS)
     assert select(["idle_session_bytes", "advance_vs"]) == ["advance_vs_transitions", "idle_session_bytes"]
     with pytest.raises(UnknownFigure, match="there is no figure 'advanced'; there are: advance_guard_action_ratio, "):
-        run(["advance", "advanced"])
+        select(["advance", "advanced"])
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

@@ -50,6 +50,8 @@ BENCHMARKS = {
     "idle_session_bytes": "pawl.tools.bench.footprint:idle_session_bytes",
     "import_ms": "pawl.tools.bench.footprint:import_ms",
     "first_step_ms": "pawl.tools.bench.startup:first_step_ms",
+    "context_10000_ratio": "pawl.tools.bench.context:context_ratio",
+    "context_policy_growth": "pawl.tools.bench.context:policy_growth",
     "durable_ratio": "pawl.tools.bench.durable:durable_ratio",
     "group_commit_gain": "pawl.tools.bench.durable:group_commit_gain",
     "storage_ratio": "pawl.tools.bench.storage:storage_ratio",
@@ -66,10 +68,11 @@ BENCHMARKS = {
     "suspended_live_objects": "pawl.tools.bench.resting:suspended_live_objects",
     "suspended_bytes": "pawl.tools.bench.resting:suspended_bytes",
     "random_seeds_a_minute": "pawl.tools.bench.seeds:random_seeds_a_minute",
-    "context_10000_ratio": "pawl.tools.bench.context:context_ratio",
-    "context_policy_growth": "pawl.tools.bench.context:policy_growth",
 }
-"""Name of the figure to the function that measures it, `module:function`; a module is imported when it is measured."""
+"""Name of the figure to the function that measures it, `module:function`; a module is imported when it is measured.
+
+What needs new memory most is measured before those that fill the machine's memory with files.
+"""
 
 
 class UnknownFigure(ValueError):
@@ -96,8 +99,3 @@ def measure(name: str) -> Figure:
     module, _, function = BENCHMARKS[name].partition(":")
     benchmark: Callable[[], Figure] = getattr(import_module(module), function)
     return benchmark()
-
-
-def run(names: Iterable[str] = ()) -> list[Figure]:
-    """Measure the figures that `names` mean, one after the other. Raises UnknownFigure."""
-    return [measure(name) for name in select(names)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from pawl.tools.bench.figures import Figure, UnknownFigure, measure, select
+from pawl.tools.bench.apart import apart
+from pawl.tools.bench.figures import Figure, UnknownFigure, select
 from pawl.tools.cli.output import Misuse, as_json, err, leave, out
 from pawl.tools.cli.words import count
 
@@ -19,7 +20,8 @@ def bench(names: Sequence[str], json: bool) -> None:
         wanted = select(names)
     except UnknownFigure as error:
         raise Misuse(str(error)) from None
-    found = [_measured(name) for name in wanted]
+    with apart() as measure:
+        found = [_measured(name, measure) for name in wanted]
     if json:
         as_json({"figures": [_as_data(figure) for figure in found]})
     else:
@@ -30,7 +32,7 @@ def bench(names: Sequence[str], json: bool) -> None:
         leave(1)
 
 
-def _measured(name: str) -> Figure:
+def _measured(name: str, measure: Callable[[str], Figure]) -> Figure:
     err(f"measuring {name} …", "dim")
     return measure(name)
 
