@@ -37,6 +37,9 @@ from pawl.runtime.store.unreadable import Surveyed, Unreadable, unread
 
 _log = logging.getLogger("pawl.adoption")
 
+_AT_ONCE: Final = 100
+"""How many that wait are announced together."""
+
 _OF_RESTS: Final = (EventKind.APPROVAL_REQUIRED, EventKind.RECOVERY_RESOLUTION_REQUIRED)
 
 
@@ -95,8 +98,8 @@ class Watch:
             self._unburied = True
 
     async def begin(self) -> None:
-        """The first look. Behind it, what waits is announced again, where anybody listens: nobody waits for that, since
-        there may be very much of it.
+        """The first look. Behind it, what waits is announced again, where anybody listens: the first page of it before
+        anybody can act, for the others nobody waits, since there may be very many.
         """
         host, told = self._host, set[str]()
         if not (host.definitions and host.keeper.listeners.any):
@@ -114,18 +117,28 @@ class Watch:
 
         forget, now = host.keeper.listeners.add(hear), host.environment.now()
         await self.look()
-        host.environment.spawn(self._adopt_all(lambda after: _resting(now, after), told), announced)
+        try:
+            after = await self._adopt_page(_resting(now, ""), told)
+        except Exception as error:
+            announced(None, error)
+        else:
+            host.environment.spawn(self._adopt_all(lambda after: _resting(now, after), told, after), announced)
         return None
 
-    async def _adopt_all(self, page: Callable[[str], Operation[Page]], told: Collection[str] = ()) -> None:
-        """Page by page, each page at once: their claims commit together. Not what was `told` of until then."""
-        after: str | None = ""
+    async def _adopt_all(
+        self, page: Callable[[str], Operation[Page]], told: Collection[str] = (), after: str | None = ""
+    ) -> None:
+        """Page by page. Not what was `told` of until then."""
         while after is not None and not self._stopped:
-            found = await self._host.store.read(page(after))
-            for unreadable in found.unreadable:
-                self.leave(unreadable)
-            await asyncio.gather(*(self._adopt(*row, told) for row in found.rows))
-            after = found.last
+            after = await self._adopt_page(page(after), told)
+
+    async def _adopt_page(self, page: Operation[Page], told: Collection[str]) -> str | None:
+        """All of a page at once, so that their claims commit together; the id to go on after."""
+        found = await self._host.store.read(page)
+        for unreadable in found.unreadable:
+            self.leave(unreadable)
+        await asyncio.gather(*(self._adopt(*row, told) for row in found.rows))
+        return found.last
 
     def leave(self, found: Unreadable) -> None:
         """Say once that it is left untouched. Not why: that shows the value which does not fit."""
@@ -289,7 +302,7 @@ def _resting(now: float, after: str) -> Operation[Page]:
     """What waits for answers, but for what has waited too long: that is ended, not announced."""
 
     def read(tx: Transaction) -> Page:
-        page = Page.of(tx.executions.survey(open_only=True, after=after))
+        page = Page.of(tx.executions.survey(None, True, after, _AT_ONCE))
         waiting = [row for row in page.rows if row[1] is not None and not expired(row[0], now)]
         return attrs.evolve(page, rows=waiting)
 

@@ -22,6 +22,7 @@ from pawl import (
     scripted,
     tool,
 )
+from pawl.runtime.execution import watch
 from pawl.runtime.simulation.client import Client
 from pawl.runtime.simulation.faults import Fault
 from pawl.runtime.simulation.world import World
@@ -370,18 +371,19 @@ def test_without_any_host_a_cancellation_is_kept_until_one_comes() -> None:
         assert world.witness.effects == {}
 
 
-def test_a_process_that_starts_does_not_wait_until_all_that_waits_is_announced() -> None:
+def test_a_process_that_starts_does_not_wait_until_all_that_waits_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_AT_ONCE", 1)
     agent = payer()
     with World(agent) as world:
         first = world.open()
         for number in range(3):
             first.do(first.runtime.run(agent, "go", agent_id=f"agent {number}"))
-        world.fault("take_over#1", "hold")
+        world.fault("take_over#2", "hold")
         second = world.open()
         assert isinstance(second.do(second.runtime.run(agent, "go", agent_id="another")), Suspended)
         world.settle()
-        assert world.held("take_over#1")
-        world.release("take_over#1")
+        assert world.held("take_over#2")
+        world.release("take_over#2")
         world.settle()
         told = [event.agent_id for event in second.events if event.kind == "approval_required"]
         assert sorted(told) == ["agent 0", "agent 1", "agent 2", "another"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 from pawl.runtime.app.runtime import Runtime
 from pawl.runtime.execution.registry import HERE
@@ -12,6 +13,9 @@ from pawl.runtime.records.rests import Rest
 from pawl.tools.cli import rests
 from pawl.tools.cli.output import err
 from pawl.tools.cli.rests import Ways
+
+_MOMENT: Final = 0.5
+"""Seconds after which one is told of the run that is waited for. One that waits itself is only announced again here."""
 
 
 async def when_free(runtime: Runtime, start: Callable[[Runtime], Awaitable[Rest[Any]]], ways: Ways) -> Rest[Any]:
@@ -25,8 +29,11 @@ async def when_free(runtime: Runtime, start: Callable[[Runtime], Awaitable[Rest[
         held = busy
     name, status = held.execution_id, held.status
     if held.owner == HERE:
-        err(f"note: execution {name} of this agent was left open by another process; it goes on here first")
-        rest = await (await runtime.execution(name))
+        waiting = asyncio.ensure_future(_rest(runtime, name))
+        done, _ = await asyncio.wait({waiting}, timeout=_MOMENT)
+        if not done or rests.exit_code(waiting.result()) != rests.AT_REST:
+            err(f"note: execution {name} of this agent was left open by another process; it goes on here first")
+        rest = await waiting
         if rests.exit_code(rest) != rests.AT_REST:
             return await start(runtime)
         status = rests.name(rest)
@@ -36,3 +43,7 @@ async def when_free(runtime: Runtime, start: Callable[[Runtime], Awaitable[Rest[
     else:
         what = f"another process runs that one: `{ways.command('tail', name, '--follow')}` shows how it goes on"
     raise PawlError(f"{said}; {what}; `--agent ID` starts beside it")
+
+
+async def _rest(runtime: Runtime, name: str) -> Rest[Any]:
+    return await (await runtime.execution(name))
